@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 import skdp
@@ -145,3 +146,30 @@ def test_a_refusal_to_the_data_holder_has_no_context_either(X):
         PrivateMean().fit(X)
     assert caught.value.__context__ is None and caught.value.__cause__ is None
     assert "Smith" not in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, lambda X: [X]])
+def test_an_estimator_of_rows_says_what_a_gap_loses(make):
+    X = np.zeros((9, 4))
+    X[0, 0] = np.nan
+    with pytest.raises(ValueError, match="One gap would lose its row, all 4 columns of it"):
+        skdp.PrivateCovariance().fit(make(X))
+    with pytest.raises(ValueError, match=r"contains NaN\. Fill in"):
+        skdp.PrivateCovariance().fit(make(X[:, :1]))
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+def test_sparse_rows_are_refused_with_a_way_that_works():
+    dense = np.eye(6)[np.arange(600) % 6]
+    X, frame = sparse.csr_array(dense), pd.DataFrame.sparse.from_spmatrix(sparse.csr_array(dense))
+    for given in (X, frame):
+        with pytest.raises(TypeError, match=r"X is sparse.*batch by batch"):
+            PrivateMean().fit(given)
+
+    class Batches:
+        def __iter__(self):
+            return (X[i : i + 250].toarray() for i in range(0, X.shape[0], 250))
+
+    mean = PrivateMean(bounds=(0, 1), random_state=0)
+    for given in (Batches(), X.toarray(), frame.sparse.to_dense()):
+        assert mean.fit(given).location_ == pytest.approx([1 / 6] * 6, abs=0.1)

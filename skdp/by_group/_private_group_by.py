@@ -277,7 +277,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         """Return the places of the columns that models are given."""
         return tuple(j for j in range(self.n_features_in_) if j not in self.key_columns_)
 
-    def results(self, confidence=0.95, *, simultaneous=False, **parameters):
+    def results(self, confidence=0.95, *, simultaneous=False, rounded=False, **parameters):
         """Return what all groups have released, as one tidy table.
 
         Parameters
@@ -287,6 +287,8 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         simultaneous : bool, default=False
             Whether all intervals of all groups together shall cover with this probability, instead
             of each by itself: with m of them each covers with 1 - (1 - confidence) / m.
+        rounded : bool, default=False
+            Whether to show the digits alone that noise leaves: two of half an interval.
         **parameters : dict
             More for the method ``interval`` of the estimator, for instance ``clipping=False``.
 
@@ -317,7 +319,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
             for level, model in self.estimators_.items()
             for line in lines_of(model, confidence, parameters)
         ]
-        return long_format(rows, [*by, "group", *COLUMNS])
+        return long_format(rows, [*by, "group", *COLUMNS], rounded=rounded)
 
     def _key_names(self):
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])

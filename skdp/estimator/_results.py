@@ -1,5 +1,6 @@
 """What a fit has released as numbers: value, interval and whether it is reliable, in one place."""
 
+import math
 from dataclasses import dataclass
 from numbers import Real
 
@@ -20,6 +21,8 @@ JUDGED = 0.95  # confidence of the intervals that are judged, whatever a table s
 CLOSE = 0.05  # of a number: known so well it is known, however little the column is spread
 MORE = "Use a larger epsilon or more rows."
 NO_BOUNDS = "Use a larger epsilon, more rows, or bounds=(low, high)."
+ENDS = "value", "low", "high"
+ROUND = {"D": "D", "h": "h", "min": "m", "s": "s", "ms": "ms", "us": "us"}  # of dates, for numpy
 TINY = np.finfo(float).tiny  # an interval so short is a point
 FAR = 10  # spreads: no mean and no quantile from 1 % to 99 % are farther apart (Cantelli: 9.95)
 
@@ -61,13 +64,15 @@ class ResultsMixin(JudgedNumbers):
         for label, some in _each(self, bad) if bad.any() else ():
             curator.doubt(f"the {self._noun}{label} is {numbers.said(some)}. {use}", some)
 
-    def results(self, confidence=0.95, **parameters):
+    def results(self, confidence=0.95, *, rounded=False, **parameters):
         """Return the released numbers as one table, with intervals and what is reliable.
 
         Parameters
         ----------
         confidence : float, default=0.95
             Probability with which an interval covers.
+        rounded : bool, default=False
+            Whether to show the digits alone that noise leaves: two of half an interval.
         **parameters : dict
             More for the method ``interval``, for instance ``simultaneous=True``.
 
@@ -87,7 +92,7 @@ class ResultsMixin(JudgedNumbers):
             Where the result is no list of numbers.
         """
         check_is_fitted(self)
-        return long_format(lines_of(self, confidence, parameters), COLUMNS)
+        return long_format(lines_of(self, confidence, parameters), COLUMNS, rounded=rounded)
 
 
 @dataclass
@@ -217,8 +222,9 @@ def n_values(estimator):
     return len(lines_of(last, JUDGED, {})) if hasattr(last, "_lines") else _values(last).size
 
 
-def long_format(rows, titles):
+def long_format(rows, titles, *, rounded=False):
     """Return dicts as a frame of pandas, or a dict of arrays where that is not installed."""
+    rows = [_rounded(row) for row in rows] if rounded else rows
     titles = list(rows[0]) if rows else titles
     columns = {title: [row[title] for row in rows] for title in titles}
     arrays = {
@@ -232,6 +238,20 @@ def long_format(rows, titles):
     except ImportError:
         return arrays
     return DataFrame(arrays).infer_objects()
+
+
+def _rounded(row):
+    """Return the cells of a line with two digits of half of its interval; dates to a unit of it."""
+    width = row["high"] - row["low"]
+    if isinstance(width, Real):
+        if not TINY < width < np.inf:
+            return row
+        digits = 1 - math.floor(math.log10(width / 2))
+        return row | {name: round(row[name], digits) for name in ENDS}
+    unit = next((own for own, one in ROUND.items() if width > 10 * np.timedelta64(1, one)), None)
+    if unit is None or not hasattr(width, "round"):  # NaT, or no pandas
+        return row
+    return row | {name: row[name].round(unit) for name in ENDS}
 
 
 def _are_floats(title, column):

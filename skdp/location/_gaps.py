@@ -14,7 +14,7 @@ from skdp.kernel._views import OneColumn
 from skdp.mechanisms._exact import exact
 from skdp.scales._column_noise import ColumnNoise, with_law
 
-__all__ = ["asked_first", "is_beyond", "reach", "release_with_gaps", "with_gaps"]
+__all__ = ["are_beyond", "asked_first", "reach", "release_with_gaps", "with_gaps"]
 
 GAPS = Step("rows with gaps", at_most=0.01, of=(RowsWithGaps,))
 COLUMNS = "columns with gaps"
@@ -112,23 +112,39 @@ def reach(q, found, j, strength):
         width = max(abs(low), 1.0)
     ends = low - FARTHEST * width, high + FARTHEST * width
     low, high = low - wide * width, high + wide * width
-    x, below, above = _shown(q, found, j)
-    low = min([low, *x[below & (ends[0] < x)]])
-    high = max([high, *x[above & (x < ends[1])]])
+    (first, _), (last, _) = _outermost(q, found, j)
+    low = min([low, *first[ends[0] < first]])
+    high = max([high, *last[last < ends[1]]])
     low = float(np.clip(low, -LARGEST, LARGEST))
     return low, float(min(max(high, np.nextafter(low, np.inf)), LARGEST))
 
 
-def is_beyond(q, found, j, ends):
-    """Return whether rows show beyond the ends of a column."""
-    x, below, above = _shown(q, found, j)
-    return bool((below & (x <= ends[0])).any() or (above & (x >= ends[1])).any())
+def are_beyond(q, found, j, ends, counts, sd):
+    """Return whether rows show beyond the ends of a column, and whether rows show that may be.
+
+    ``counts``: released numbers of rows beyond both ends, with noise of standard deviation ``sd``.
+    Rows that show above a cut may be beyond an end if no other cut is between, unless there are
+    clearly more of them than are beyond it.
+    """
+    (first, below), (last, above) = _outermost(q, found, j)
+    surely = first[1] <= ends[0] or last[0] >= ends[1] or (counts > SHOW * sd).any()
+    maybe = np.array([first[0] < ends[0], last[1] > ends[1]])
+    return bool(surely), bool((maybe & ~(counts + FAR * sd < [below, above])).any())
 
 
-def _shown(q, found, j):
-    """Return the cuts of a column, and below and above which of them rows show."""
+def _outermost(q, found, j):
+    """Return of the lowest rows that show, and of the highest, the cuts around, and their number.
+
+    Shapes: cuts (2,), NaN if none show.
+    """
     x, excess, sd = found.points[j], found.excess[j], found.sd[j]
     n = excess[0, -1] - excess[0, 0]
     below, above = q[0] * n + excess[0], (1 - q[-1]) * n - excess[-1]
-    inner = np.isfinite(x)
-    return x, inner & (below > FAR * sd[0]), inner & (above > FAR * sd[-1])
+    least = np.flatnonzero(below > FAR * sd[0])[:1]
+    most = np.flatnonzero(above > FAR * sd[-1])[-1:]
+    last = len(x) - 1
+    around = (np.append(least - 1, least), below[least]), (np.append(most, most + 1), above[most])
+    return [
+        (x[np.clip(places, 0, last)], rows[0]) if len(rows) else (np.full(2, np.nan), 0.0)
+        for places, rows in around
+    ]

@@ -22,6 +22,12 @@ __all__ = [
     "table_type",
 ]
 
+SPARSE = (
+    "X is sparse, and rows are read dense. Pass X.toarray(), of a frame X.sparse.to_dense(). Where "
+    "that is too large pass an object whose __iter__ yields X[i : i + 10_000].toarray(), batch by "
+    "batch."
+)
+
 OTHER = (
     "a piece of the table has other columns than the first, or columns of another type: all must "
     "have the same names, and numbers in the same columns."
@@ -93,7 +99,7 @@ def read_columns(X):
     if table_type(X) != "numpy":
         return Columns(X)
     if hasattr(X, "tocsr"):
-        raise TypeError("X is sparse, and a dense table is asked for: pass X.toarray().")
+        raise TypeError(SPARSE)
     refusal = ValueError("X must be a table: its rows have different lengths.")
     try:
         table = np.asarray(X)

@@ -14,10 +14,12 @@ __all__ = ["BOOL", "NUMBER", "TEXT", "LabelColumn", "Line", "NumberColumn"]
 BOOL, NUMBER, TEXT = "truth values", "numbers", "text"
 LAW = "gaussian"  # of all noise of a summary
 JUDGED = 0.95  # confidence of the intervals that are judged, whatever is shown
+SURE = 0.98  # of those of deviations: noise that makes one large makes it look clear of noise
 PART = 0.05  # of all rows, or of a number: an interval that reaches no farther is short
 NOTHING = "nothing in this column stands clear of the noise"
 NOISE = "the noise is too large beside it"
 UNTOLD = "its interval is long beside the spread of the column"
+MAYBE = "some numbers may lie so far beyond the others that they count as if nearer"
 TAIL = "numbers far beyond the others count as if they lay nearer"
 
 
@@ -126,6 +128,7 @@ class NumberColumn:
     moments: np.ndarray | None = None
     covariance: np.ndarray | None = None
     tail: bool = False  # whether rows show beyond the bounds
+    loose: bool = False  # whether rows show that may be beyond
     calendar: object = None  # of dates and durations
 
     @classmethod
@@ -167,15 +170,16 @@ class NumberColumn:
     def _moment_lines(self, confidence, sampling):
         columns = BoundedColumns(self.bounds[:, None], self.moments[:, None], self.covariance, LAW)
         (mean,), (spread,) = columns.mean()[0], columns.deviation()[0]
-        judged, judged_std = self._intervals(columns, JUDGED, False)
+        judged, _ = self._intervals(columns, JUDGED, False)
+        _, judged_std = self._intervals(columns, SURE, False)
         shown, shown_std = self._intervals(columns, confidence, sampling)
-        few = bool(columns.few[0])
-        tail = self.tail
+        few, tail = bool(columns.few[0]), self.tail
         reach = max(judged[1] - mean, mean - judged[0])
         near = PART * max(judged[0], -judged[1], 0.0)
         reason = NOISE if few or reach > max(spread, near) else TAIL if tail else ""
         reach = max(judged_std[1] - spread, spread - judged_std[0])
-        unsure = NOISE if few or (reach > judged_std[0] and reach > 0) else TAIL if tail else ""
+        unsure = NOISE if few or (reach > judged_std[0] and reach > 0) else ""
+        unsure = unsure or (TAIL if tail else MAYBE if self.loose else "")
         return [
             Line("mean", float(mean), *shown, reason),
             Line("std", float(spread), *shown_std, unsure),

@@ -275,7 +275,7 @@ class PrivateSummary(SplitMixin, PrivateEstimator):
                 told.append({**head, **cells, "reliable": one.reliable, "reason": one.reason})
         return told
 
-    def results(self, confidence=0.95, *, sampling=False):
+    def results(self, confidence=0.95, *, sampling=False, rounded=False):
         """Return all released numbers as one table, with intervals and what is reliable.
 
         Parameters
@@ -284,6 +284,8 @@ class PrivateSummary(SplitMixin, PrivateEstimator):
             Probability with which an interval covers.
         sampling : bool, default=False
             Whether intervals are for the population that the rows were drawn from.
+        rounded : bool, default=False
+            Whether to show the digits alone that noise leaves: two of half an interval.
 
         Returns
         -------
@@ -302,8 +304,9 @@ class PrivateSummary(SplitMixin, PrivateEstimator):
                 for level, one in self.group_by_.estimators_.items()
                 for line in one._lines(confidence, {"sampling": sampling})
             )
-            return long_format(list(lines), ("group", *TITLES))
-        return long_format(self._lines(confidence, {"sampling": sampling}), TITLES)
+            return long_format(list(lines), ("group", *TITLES), rounded=rounded)
+        lines = self._lines(confidence, {"sampling": sampling})
+        return long_format(lines, TITLES, rounded=rounded)
 
     def to_frame(self):
         """Return a frame like that of ``describe``: a column for each column of X.

@@ -9,8 +9,9 @@ from scipy.special import ndtri_exp
 from skdp.accounting import Step
 from skdp.columns import bounded_moments, find_quantiles, rank_steps
 from skdp.kernel._bounded import Bernstein, Powers
+from skdp.kernel._columns import EdgeCells
 from skdp.kernel._labels import ColumnLabels, EntryStates, NumberColumns, RowsWithEntries
-from skdp.location._gaps import is_beyond, reach
+from skdp.location._gaps import are_beyond, reach
 from skdp.mechanisms._exact import exact
 from skdp.summary._columns import BOOL, NUMBER, TEXT, LabelColumn, NumberColumn
 from skdp.table._target import Selection
@@ -25,6 +26,8 @@ ENTRIES = 0.03, 0.06  # its share
 ALONE = 0.6  # share of the names where no column holds numbers
 OUTER, NEAR = (0.02, 0.98), 0.05  # quantiles that moments reach from, if none as far is asked for
 MOMENTS = 0.12  # of what columns of numbers have
+COUNTED = 1 / 6  # of that
+BEYOND = Step("entries beyond", at_most=MOMENTS * COUNTED, of=(EdgeCells,))
 QUANTILES = "quantiles"
 
 
@@ -36,6 +39,7 @@ def summary_steps(budget):
         Step("entries", at_most=1, of=(EntryStates,)),
         Step(QUANTILES, "child", at_most=1),
         *(replace(s, label=f"{QUANTILES}/{s.label}") for s in rank_steps(budget, bounded=False)),
+        BEYOND,
         Step("moments", at_most=1, of=(Powers, Bernstein)),
     )
 
@@ -116,12 +120,21 @@ def _numbers(table, places, q):
         n = [max(float(found.excess[j][0, -1] - found.excess[j][0, 0]), 1.0) for j in reached]
         strength = view.budget.mu * math.sqrt(float(view.remaining) / len(reached))
         ends = np.array([reach(q, found, j, m * strength) for j, m in zip(reached, n, strict=True)])
-        ends = ends.T
         view = table.map(NumberColumns(tuple(places[j] for j in reached)))
+        beyond, sd = _beyond(view, ends)
+        ends = ends.T
         options = {"degree": 2, "share": view.remaining, "label": "moments"}
         moments = bounded_moments(view, low=ends[0], high=ends[1], **options)
         for i, j in enumerate(reached):
             told = {"moments": moments.values[:, i], "covariance": moments.covariance}
-            told["tail"] = is_beyond(q, found, j, ends[:, i])
+            told["tail"], told["loose"] = are_beyond(q, found, j, ends[:, i], beyond[i], sd)
             columns[j] = replace(columns[j], bounds=ends[:, i], **told)
     return dict(zip(places, columns, strict=True))
+
+
+def _beyond(view, ends):
+    """Release how many entries are beyond both ends of columns, and the deviation of the noise."""
+    edges = tuple(np.array([-np.inf, np.nextafter(a, -np.inf), b, np.inf]) for a, b in ends)
+    question = EdgeCells(np.arange(len(ends)), edges, "entries")
+    told = view.ask(question, BEYOND, share=view.remaining * exact(COUNTED))
+    return told.real.reshape(-1, 3)[:, [0, 2]], told.sd

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.readers import ArrayRows
 from skdp.readers._calendar import calendar_of, from_calendar
+from skdp.readers._columns import SPARSE
 from skdp.readers._raw import TableError, first_of, library, numbers, refuse_masked, schema_of
 from skdp.readers._sources import BROKEN, converted, source_of
 from skdp.utils._config import get_config
@@ -18,6 +19,7 @@ __all__ = [
     "later_rows",
     "look_at",
     "read_rows",
+    "told_of_gaps",
     "validated_rows",
     "validated_table",
 ]
@@ -49,8 +51,10 @@ UNREADABLE = (
 )
 IGNORED = 'set skdp.config_context(invalid_rows="ignore"), where such rows count as absent.'
 INVALID = f"Fill in public values, for instance with a RowMap, or {IGNORED}"
-WHOLE = "One gap would lose its whole row; statistics of columns lose its entry alone."
-NAN, INFINITE = f"Input X contains NaN. {WHOLE} {INVALID}", f"Input X contains infinity. {INVALID}"
+NAN, INFINITE = "Input X contains NaN.", f"Input X contains infinity. {INVALID}"
+WHOLE = (
+    "One gap would lose its row, all {n} columns of it; statistics of columns lose its entry alone."
+)
 NO_ROWS = "X has no rows, and at least one is needed."
 TEXT_FILES = (
     'X is a dataset of text files. Under invalid_rows="ignore" no entry may decide whether a table '
@@ -87,12 +91,17 @@ def read_rows(estimator, X, *, missing=False, first=None):
     asked = None if first is None else first(source.n_features)
     nan, infinite = look_at(source, entries=entries, first=asked)
     if nan and not missing:
-        raise ValueError(NAN)
+        raise ValueError(told_of_gaps(source.n_features))
     if infinite:
         raise ValueError(INFINITE)
     if entries and not len(source):
         raise ValueError(NO_ROWS)
     return source
+
+
+def told_of_gaps(n_columns):
+    """Return the text of an error about gaps, for an estimator of whole rows."""
+    return " ".join([NAN, *([WHOLE.format(n=n_columns)] if n_columns > 1 else []), INVALID])
 
 
 def keep_calendars(estimator, calendars):
@@ -154,6 +163,8 @@ def validated_rows(estimator, X, *, missing=False):
             )
     except (ValueError, TypeError, OverflowError) as error:
         refusal = ValueError(UNREADABLE) if ignore else _told_where(_without_entries(error), X)
+        if NAN in str(refusal) and len(getattr(X, "shape", ())) == 2:
+            refusal = ValueError(told_of_gaps(X.shape[1]))
     except Exception as error:  # of Arrow, on text that is no UTF-8, which it quotes
         if library(error) != "pyarrow":
             raise
@@ -275,6 +286,8 @@ def _without_entries(error):
     if "unique column names" in lines[0]:
         return ValueError(TWICE)
     kept = [line for line in lines[1:] if line.startswith("Reshape your data")]
+    if lines[0].startswith("Sparse data was passed"):
+        return TypeError(SPARSE)
     if "contains NaN" in lines[0] or "contains infinity" in lines[0]:
         kept.append(INVALID)
     return type(error)(" ".join([lines[0].rstrip(":.") + ".", *kept]))

@@ -32,12 +32,12 @@ from skdp.table._schema import (
     IGNORED,
     INFINITE,
     INVALID,
-    NAN,
     NO_ROWS,
     TWICE,
     keep_calendars,
     look_at,
     read_rows,
+    told_of_gaps,
 )
 from skdp.utils._config import get_config
 
@@ -233,7 +233,7 @@ class _Reading:
     def _require(self, missing, wrong):
         """Raise ValueError for what is missing or wrong, both as bits."""
         if missing & OF_X and not self.mixed:
-            raise ValueError(NAN)
+            raise ValueError(told_of_gaps(self.estimator.n_features_in_))
         if wrong & OF_X:
             raise ValueError(MIXED_INFINITE if self.mixed else INFINITE)
         if missing & OF_Y:

@@ -120,7 +120,13 @@ PUBLIC = {
         "left": "a share",
         "unit": "of a budget",
     },
-    "table/_schema.py": {"names": "of dtypes", "others": "names of columns", "told": "these"},
+    "table/_schema.py": {
+        "names": "of dtypes",
+        "others": "names of columns",
+        "told": "these",
+        "told_of_gaps": "a constant text, and the number of columns",
+        "source": "its number of columns",
+    },
     "utils/_numbers.py": {
         "told": "of scikit-learn about a parameter, a table by its type",
         "hint": "a constant text, and a number or text that is a parameter",
@@ -261,7 +267,10 @@ PUBLIC = {
         "wrong": "names of columns",
     },
     "table/_levels.py": {"key": "of categories", "which": "names of columns"},
-    "table/_supervised.py": {"column": "name of a column, a parameter"},
+    "table/_supervised.py": {
+        "column": "name of a column, a parameter",
+        "told_of_gaps": "a constant text, and the number of columns",
+    },
     "table/_target.py": {"name": "of a parameter"},
     "marginals/_inference.py": {
         "raw": "its number of cells",
