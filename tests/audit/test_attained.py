@@ -75,6 +75,8 @@ NAMED = {
     "likeness": "RingLikeness, on all small tables: tests/kernel/_examples_samples.py",
     "scale looks": "RingColumns, as 'column scales': tests/kernel/test_pairs.py",
     "scales again": "ColumnCells in scaled units: tests/kernel/_examples_columns.py",
+    "level sums": "ResidualSum, as 'gradients': tests/kernel/_examples_additive.py",
+    "entries beyond": "EdgeCells: tests/kernel/_examples_columns.py",
     "lift": "the release of 'clusters', in other coordinates",
 }
 
@@ -85,6 +87,12 @@ ROADS = {
     "pure sum": (PrivateSum(BOUNDS, delta=0.0), X, "sums", {}),
     "bounded mean": (PrivateMean(bounds=BOUNDS), X, "moments", {}),
     "pure bounded mean": (PrivateMean(bounds=BOUNDS, delta=0.0), X, "moments", {}),
+    "rows far inside bounds": (
+        PrivateMean(bounds=(-1e5, 1e5)),
+        X,
+        "range, entries, sum beyond, sum inside",
+        {"rows": [[-1e5] * 3, [1e5] * 3]},
+    ),
     "bounded variance": (PrivateVariance(bounds=BOUNDS, denoiser="auto"), X, "moments", {}),
     "mean": (
         PrivateMean(),
