@@ -350,10 +350,7 @@ def rate_result(counts, sd, alternative):
         detectable=float(POWER * math.sqrt(var)),
         interval=rates,
         interval_name="difference of rates",
-        more={
-            "risk_ratio": Rates(arms, sd, "ratio"),
-            "odds_ratio": Rates(arms, sd, "odds"),
-        },
+        more={"risk_ratio": Rates(arms, sd, "ratio"), "odds_ratio": Rates(arms, sd, "odds")},
     )
 
 
