@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -361,11 +362,9 @@ class PairTest(Test):
 
     def _result(self, table):
         rows, ranks = columns_of(table), self._options()["ranks"]
-        if ranks:
-            found, least, curved = find_ranks(rows, self.bounds), 0.15, 0.5
-        else:
-            found = find_windows(rows, self.bounds, self.tails, power=2)
-            least, curved = 1e-4, 0.0
+        least, curved = (0.15, 0.5) if ranks else (1e-4, 0.0)
+        windows = partial(find_windows, tails=self.tails, power=2)
+        found = (find_ranks if ranks else windows)(rows, self.bounds)
         asked = ScoreProducts(found.scores)
         told = rows.ask(asked, PRODUCTS, share=rows.remaining)
         weights = replace(asked, bits=told.bits).weights
