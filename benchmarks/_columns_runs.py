@@ -18,6 +18,7 @@ from _columns_yardstick import (
     absurd,
     bounded_floor,
     contains_quantile,
+    frontier,
     oracle,
     rank_error,
     ratio,
@@ -311,6 +312,8 @@ def together(sample, columns):
     """
     d = sample.X.shape[1]
     joint = list(sample.fits(skdp.PrivateMean))
+    moving = np.flatnonzero(sample.X.min(axis=0) < sample.X.max(axis=0))
+    least = dict(zip(moving, frontier(sample.X[:, moving], sample.mu), strict=True))
     found = []
     for j, column in enumerate(columns):
         x = sample.X[:, j]
@@ -329,6 +332,7 @@ def together(sample, columns):
                 "column": column,
                 "oracle": unit,
                 "R": _times(rmse, unit),
+                "frontier": least.get(j),
                 "R alone": alone["R"],
                 "of alone": _times(rmse, alone["rmse"]),
                 "covered": float(np.mean(_contain(lows, highs, truth, x))),

@@ -95,6 +95,7 @@ def by_table(rows):
                 "sqrt d": math.sqrt(len(here)),
                 "R": _geometric(_values(here, "R")),
                 "R worst": _part(_values(here, "R"), 1.0),
+                "frontier": _geometric(_values(here, "frontier")),
                 "R alone": _geometric(_values(here, "R alone")),
                 "of alone": _geometric(_values(here, "of alone")),
                 "of alone, worst": alone["of alone"],
@@ -154,7 +155,12 @@ FIGURES = {
 NAMED = {"column": "column", "kind": "kind", "epsilon": "epsilon", "n": "n", "R": "R"}
 NAMED |= {"covered": "coverage", "warned": "warned"}
 JOINT = {"table": "table", "told": "columns", "d": "d", "epsilon": "epsilon", "n": "n"}
-JOINT |= {"R": "R, geometric mean", "R worst": "worst", "of alone": "over alone"}
+JOINT |= {
+    "R": "R, geometric mean",
+    "frontier": "frontier",
+    "R worst": "worst",
+    "of alone": "over alone",
+}
 JOINT |= {"of alone, worst": "worst", "covered": "coverage"}
 
 

@@ -9,6 +9,7 @@ __all__ = [
     "absurd",
     "bounded_floor",
     "contains_quantile",
+    "frontier",
     "oracle",
     "rank_error",
     "ratio",
@@ -16,6 +17,9 @@ __all__ = [
     "share_of_unequal_pairs",
 ]
 
+FACTORS, LEAST = 6, 0.02  # of a frontier; lucky errors count no less
+BALLS, RADII = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 1), 1 - np.geomspace(1e-4, 0.5, 40)
+RADII = np.append(RADII, 1.0)
 UNEQUAL = 1.5
 ABSURD = 30.0
 
@@ -56,6 +60,53 @@ def _best_radius(y, noise):
 
     inner = minimize_scalar(lambda t: error(reach * t), bounds=(0.0, 1.0), options={"xatol": 1e-10})
     return min(float(inner.fun), error(0.0), error(reach))
+
+
+def frontier(X, mu):
+    """Return what errors of one sum of all columns cannot be much below, in oracles of each.
+
+    Every column is clipped to the best interval for a noise of f times its own, around 0, its
+    median, its mean or the middle of its range; in units of these radii rows are clipped to a ball.
+    All is known for free, and f and the radius of the ball are the best of a grid.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        No column is constant.
+    mu : float
+        The whole budget as Gaussian differential privacy.
+
+    Returns
+    -------
+    errors : ndarray of shape (d,)
+        Those of the least geometric mean.
+    """
+    units = np.array([oracle(x, mu) for x in X.T])
+    best = np.full(X.shape[1], np.inf)
+    for f in np.geomspace(0.7, math.sqrt(X.shape[1]), FACTORS):
+        center, radius = np.array([_best_interval(x, f / (len(x) * mu)) for x in X.T]).T
+        clipped = np.clip(X - center, -radius, radius)
+        bias = clipped.mean(axis=0) - (X - center).mean(axis=0)
+        lengths = np.linalg.norm(clipped / radius, axis=1)
+        for ball in np.quantile(lengths[lengths > 0], BALLS):
+            kept = np.minimum(1.0, ball / np.maximum(lengths, ball))[:, None]
+            moved = bias + ((kept - 1) * clipped).mean(axis=0)
+            errors = np.hypot(ball * radius / (len(X) * mu), moved) / units
+            best = min(best, errors, key=lambda one: float(np.log(np.maximum(one, LEAST)).sum()))
+    return best
+
+
+def _best_interval(x, noise):
+    """Return the centre and the radius of the least error at a noise per unit of the radius."""
+    centers = 0.0, np.median(x), x.mean(), (x.min() + x.max()) / 2
+
+    def error(pair):
+        c, C = pair
+        above, under = np.maximum(x - c - C, 0).mean(), np.maximum(c - C - x, 0).mean()
+        return math.hypot(noise * C, max(above, under))
+
+    pairs = [(c, C) for c in centers for C in np.quantile(np.abs(x - c), RADII) if C > 0]
+    return min(pairs, key=error)
 
 
 def bounded_floor(x, low, high, mu):

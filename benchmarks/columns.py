@@ -20,11 +20,12 @@ pairs of fits whose half widths differ by more than 1.5 x. Absurd scales are off
 are not 1.0, and nothing warned of them; they are shares of fits. Rank errors are over n: the
 largest of the mean errors of the quantiles .05, .25, .5, .75 and .95, each of a fit of its own.
 A value within 1e-6 standard deviations of another has its ranks as well, but for "rank exact".
-"deciles" is the mean of the largest error in rows of nine in one fit. diffprivlib is given the
-exact minimum and maximum, which nobody has, and the number of rows; it spends epsilon without
-delta, which in one column needs a third of the noise at epsilon 1. "bounds" is skdp with the same
-minimum and maximum, "pure" without delta as well; "/ floor" is over the noise of two sums of
-distances to the bounds.
+"deciles" is the mean of the largest error in rows of nine in one fit. "frontier" is that of joint
+fits: the geometric mean of R of one sum whose intervals and ball are known for free. diffprivlib is
+given the exact minimum and maximum, which nobody has, and the number of rows; it spends epsilon
+without delta, which in one column needs a third of the noise at epsilon 1. "bounds" is skdp with
+the same minimum and maximum, "pure" without delta as well; "/ floor" is over the noise of two sums
+of distances to the bounds.
 """
 
 import argparse

@@ -36,6 +36,14 @@ def test_the_oracle_is_no_worse_than_any_radius_that_is_tried(yardstick):
         assert yardstick.oracle(x, MU) <= math.hypot(bias, noise) * (1 + 1e-9)
 
 
+def test_a_frontier_is_that_of_one_column_alone_and_of_many_alike(yardstick):
+    rng = np.random.default_rng(1)
+    x = rng.gamma(2, size=(2000, 1))
+    assert 0.8 < yardstick.frontier(x, MU)[0] < 1.05  # the oracle knows fewer centres
+    X = rng.choice([-1.0, 1.0], size=(2000, 9))  # every row is as long as its box
+    assert yardstick.frontier(X, MU) == pytest.approx(np.full(9, 3.0), rel=0.1)
+
+
 def test_a_constant_column_has_no_yardstick(yardstick):
     assert yardstick.oracle(np.full(100, 2013.0), MU) == 0
     assert yardstick.ratio([1.0, 2.0], 0.0) is None
