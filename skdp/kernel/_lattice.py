@@ -43,7 +43,7 @@ class Lattice:
         labels, distances = np.full(len(block), -1), np.full(len(block), np.nan)
         home, balls = self.located.radius, self.located.balls
         if _compiled.loops is not None and through is None and len(balls) == 1:
-            self._label(block, C[0][1], labels, distances)
+            self._label(block, _compiled.plain(C[0][1]), labels, distances)
             return labels, distances
         for part, p, Q in self.placed(block):
             numbers, points = C[p]

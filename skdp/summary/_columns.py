@@ -194,11 +194,11 @@ class NumberColumn:
         """Return a few heights, for a picture: parts of the entries between outer quantiles."""
         if not self.found:
             return np.zeros(0)
-        low, high = self.location[0], self.location[-1]
-        if not low < high:
+        if not self.location[0] < self.location[-1]:
             return np.ones(1)
-        edges = low + (high - low) * np.linspace(0, 1, BARS + 1)
-        x, first = np.unique(self.location[::-1], return_index=True)  # the last of equal ones
+        location = self.location / np.abs(self.location).max()  # no difference overflows
+        edges = np.linspace(location[0], location[-1], BARS + 1)
+        x, first = np.unique(location[::-1], return_index=True)  # the last of equal ones
         upto = np.interp(edges, x, self.q[::-1][first])
         upto[0], upto[-1] = 0.0, 1.0
         return np.diff(upto)

@@ -226,7 +226,8 @@ def test_labels_of_rows_of_a_place(X, radius, reach, k):
     d = X.shape[1]
     y = np.linspace(-3, 3, k * d).reshape(k, d)
     located = LocatedBall(9.0, 1.0, np.full(d, 0.25), radius, radius, reach=reach)
-    same(lambda: Nearest(located, y).both(X))
+    for centres in (y, np.asfortranarray(y)):
+        same(lambda y=centres: Nearest(located, y).both(X))
 
 
 def fits(X):

@@ -227,3 +227,12 @@ def test_the_spread_of_columns_with_tails_that_may_be_clipped_is_not_reliable():
         wrong += (missed & lines["reliable"]).sum()
         saved += (missed & lines["reason"].str.contains("may lie so far beyond")).sum()
     assert saved > wrong
+
+
+@pytest.mark.parametrize("size", [1.0, 1.7e308])
+def test_pictures_of_the_largest_floats_are_those_of_others(size):
+    X = np.repeat([-1.0, 0.0, 0.5, 1.0], 750)[:, None] * size
+    summary = PrivateSummary(epsilon=8.0, random_state=0).fit(X)
+    bars = summary.columns_[0].bars(summary.n_rows_, summary.noise_scale_)
+    assert bars.max() < 0.5
+    assert bars.sum() == pytest.approx(1.0)
