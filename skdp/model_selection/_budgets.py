@@ -15,8 +15,8 @@ __all__ = ["SearchBudgets", "least_rows", "search_budgets"]
 
 CLAIMED = 0.95  # of delta is for the Gaussian releases, the rest for failure events
 EXACT = 2.0**-36  # relative error of the law of the number of runs in epsilon, and much more
-OF_ALONE = Fraction(3, 4)  # of delta: of one fit in place of a search, which has many more rows
-COUNT = 0.005  # share of the number of rows, where it decides whether there is a search
+OF_ALONE = Fraction(9, 10)  # of delta: of one fit in place of a search, which has many more rows
+COUNT = 0.001  # share of the number of rows, where it decides whether there is a search
 PAYS = 12000.0  # rows times mu from which a search pays: benchmarks/search.py
 PER_ROW = 0.2  # milliseconds of a score of one row: measured, of additive and linear models
 
