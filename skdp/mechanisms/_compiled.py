@@ -1,6 +1,7 @@
 """Compiled loops over rows, where they were built: the same integers as those of numpy, sooner."""
 
 import os
+import warnings
 
 import numpy as np
 
@@ -8,7 +9,12 @@ try:
     from skdp.mechanisms import _loops as loops
 except ImportError:  # no compiler, or no floats of 64 bits: numpy does the work
     loops = None
+VERSION = 2  # of the arguments of the loops
+OTHER = "compiled loops, built from other sources, are not called. Run pip install -e . again."
 if os.environ.get("SKDP_COMPILED") == "0":
+    loops = None
+if loops is not None and getattr(loops, "VERSION", 1) != VERSION:
+    warnings.warn(OTHER, RuntimeWarning, stacklevel=2)
     loops = None
 
 __all__ = ["loops", "plain", "plain_parts"]

@@ -30,6 +30,8 @@
 #define APART
 #endif
 
+#define VERSION 2 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
+
 #define TILE 128
 #define LINE 136 /* from one column to the next: not a power of two, or all would share a place in the cache */
 #define EXACT 9007199254740992.0  /* 2^53 */
@@ -1044,5 +1046,10 @@ PyMODINIT_FUNC PyInit__loops(void)
         PyErr_SetString(PyExc_ImportError, "products and sums are rounded together");
         return NULL;
     }
-    return PyModule_Create(&module);
+    PyObject *made = PyModule_Create(&module);
+    if (made != NULL && PyModule_AddIntConstant(made, "VERSION", VERSION)) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    return made;
 }

@@ -1,5 +1,7 @@
 """Compiled loops give the integers of the numpy code, whatever the rows."""
 
+import runpy
+import types
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 
+import skdp.mechanisms
 from skdp import FriendlyCoreKMeans, PrivateMean, PrivateMedian
 from skdp.audit._tables import small_blocks
 from skdp.kernel._ball_cover import LocatedBall
@@ -294,3 +297,10 @@ def test_arrays_that_begin_anywhere():
     assert np.array_equal(
         norms, row_norms(X[:, :2], center=unaligned(center), scale=unaligned(np.array([1.0, 2])))
     )
+
+
+def test_loops_of_other_sources_are_not_called(monkeypatch):
+    monkeypatch.setattr(skdp.mechanisms, "_loops", types.ModuleType("_loops"))
+    with pytest.warns(RuntimeWarning, match="built from other sources"):
+        told = runpy.run_path(_compiled.__file__)
+    assert told["loops"] is None and told["VERSION"] == _compiled.loops.VERSION
