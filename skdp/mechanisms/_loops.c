@@ -708,6 +708,7 @@ WIDE static Py_ssize_t coordinates(const double *restrict x, Py_ssize_t n, Py_ss
 /* ---- Python: buffers in, numbers out. Their lengths are checked; entries are not looked at. */
 
 #define MOST 10
+#define WIDEST (PY_SSIZE_T_MAX / (4 * LINE * 8)) /* columns: sizes do not overflow */
 
 typedef struct {
     Py_buffer views[MOST];
@@ -754,7 +755,7 @@ static int take(Arrays *arrays, PyObject *const *objects, const char *kinds)
 /* Whether lengths fit, and there is memory for so many columns of a tile. */
 static int fits(Arrays *arrays, int lengths, Py_ssize_t columns)
 {
-    if (!lengths) {
+    if (!lengths || columns > WIDEST) {
         PyErr_SetString(PyExc_ValueError, "arrays of other lengths");
         return 0;
     }
@@ -1005,11 +1006,13 @@ static PyObject *py_coordinates(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOOOOOOOnndd", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6],
                           &o[7], &width, &columns, &step, &ordinary))
         return NULL;
-    if (!take(&a, o, "ddddddDI") ||
-        !fits(&a, N(1) > 0 && N(2) == N(1) && N(4) > 0 && N(3) == 2 * N(4) * N(1) &&
-                      (N(5) == 0 || N(5) == 2 * N(1)) && width >= N(1) && columns >= N(4) &&
-                      N(0) % width == 0 && N(6) == N(0) / width * columns && N(7) >= N(0) / width,
-              width + N(1) + columns))
+    if (!take(&a, o, "ddddddDI"))
+        return FAILED;
+    int lengths = N(1) > 0 && N(2) == N(1) && N(4) > 0 && N(3) == 2 * N(4) * N(1) &&
+                  (N(5) == 0 || N(5) == 2 * N(1)) && width >= N(1) && columns >= N(4) &&
+                  width <= WIDEST && columns <= WIDEST && N(0) % width == 0 &&
+                  N(6) == N(0) / width * columns && N(7) >= N(0) / width;
+    if (!fits(&a, lengths, lengths ? width + N(1) + columns : 1))
         return FAILED;
     double *w = a.work, *low = w + width * LINE;
     UNLOCKED(found = coordinates(a.at[0], N(0) / width, width, N(1), N(4), columns, a.at[1],
