@@ -3,6 +3,7 @@
 from dataclasses import astuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.readers import ArrayRows
@@ -144,7 +145,9 @@ def validated_rows(estimator, X, *, missing=False):
     """
     refuse_masked(X)
     ignore = get_config()["invalid_rows"] == "ignore"
-    if isinstance(X, dict) or (not ignore and isinstance(X, list) and dict in map(type, X[:1])):
+    if (isinstance(X, dict) and not issparse(X)) or (
+        not ignore and isinstance(X, list) and dict in map(type, X[:1])
+    ):
         raise TypeError(A_DICT)
     if ignore:
         _require_numbers(X)

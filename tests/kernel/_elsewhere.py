@@ -63,7 +63,7 @@ def elsewhere(rows, curator, lines):
             while whole is not None:  # of this copy alone: the other has no words to draw
                 whole._process, whole = os.getpid(), getattr(whole, "_parent", None)
             with replaced_table(None), there.makefile("rwb") as stream:
-                Holder(door(rows, curator), curator).serve(stream)
+                Holder(door(rows, curator), curator, search_pace=0.0).serve(stream)
         finally:
             os._exit(0)
     there.close()
