@@ -332,9 +332,8 @@ def _each(estimator, bad):
 
 def _count(estimator):
     """Return the released numbers of entries, or of rows, whole ones, NaN where there is none."""
-    if (
-        getattr(estimator, "moments_", None) is not None
-    ):  # of bounded columns; its first row is that of ones
+    # moments of bounded columns: their first row is that of ones
+    if getattr(estimator, "moments_", None) is not None:
         return np.rint(np.asarray(estimator.moments_, dtype=float)[0])
     if hasattr(estimator, "rank_curves_"):
         return np.rint(estimator.rank_curves_.n_rows)

@@ -275,10 +275,8 @@ def _notes(steps, leaves, used):
 
 
 def _title(plan):
-    budget, whom = (
-        plan.budget,
-        "" if plan.privacy_unit == "row" else f" for one {plan.privacy_unit}",
-    )
+    budget, unit = plan.budget, plan.privacy_unit
+    whom = "" if unit == "row" else f" for one {unit}"
     total = f"(epsilon={float(budget.epsilon):g}, delta={float(budget.delta):g})"
     return f"Pipeline plan: {total} in all{whom}, composed in {NAMES[budget.measure]}"
 
