@@ -25,7 +25,7 @@ STEP = Step("Newton step", times=3, of=(HazardStep,))
 SCORES = Step("scores", times=2, of=(EdgeCells,))
 GRAM = 0.1  # share of the Gram matrix, of what is left
 FIRST, SECOND = 0.15, 0.2  # of two steps, each of what is left then: the third one ends it
-LOOK = 0.05  # of the scores that it leads to, of what is left then
+SCORES_SHARE = 0.05  # of the histogram of scores after a step, of what is left then
 BINS = 32
 CLEAR = 3.0  # noises that the least curvature stands clear by
 SMALL = 1e-3  # of scores: a step of a derivative
@@ -133,10 +133,10 @@ class _Newton:
         size = math.sqrt(max(move @ self.gram @ move, 0.0))
         self.b = self.b + move * min(1.0, LARGEST / max(size, 1e-300))
         if rows is not None:
-            self._look(rows)
+            self._release_scores(rows)
         self._calibrate()
 
-    def _look(self, rows):
+    def _release_scores(self, rows):
         """Release how many rows have which score."""
         mean, seen = self._spread()
         if not seen > 0:
@@ -148,7 +148,9 @@ class _Newton:
         edges[[0, -1]] = -FARTHEST, FARTHEST
         scores = rows.map(FeatureBox(self.design.edges)).map(line)
         told = scores.ask(
-            EdgeCells(np.array([0]), (edges,)), SCORES, share=LOOK * float(self.table.remaining)
+            EdgeCells(np.array([0]), (edges,)),
+            SCORES,
+            share=SCORES_SHARE * float(self.table.remaining),
         )
         self.scores = self.scores.of_counts(told.real, told.sd)
 

@@ -153,7 +153,7 @@ def find_windows(table, bounds, tails, n_groups=1, power=1):
 
 
 def _lightness(far, near, outer, level):
-    """Return 1 of tails that reach as far as those of a normal law, 0 of heavy ones."""
+    """Return 1 for tails as light as those of a normal law, 0 for heavy ones."""
     with np.errstate(all="ignore"):
         steep = np.log(far / near) / math.log(ndtri(outer) / ndtri(level))
     return np.nan_to_num(np.clip((HEAVY - steep) / (HEAVY - NORMAL), 0, 1))
