@@ -218,5 +218,6 @@ class PairSums:
         return np.clip(n - self.short - self.first**2 / n, self.least * n, n)
 
     def _noise(self):
-        n, a = self.rows[0], self.sd[1] ** 2
-        return self.sd[0] ** 2 + (np.sum(self.first**2) + a) * a / n**2
+        (n, n_var), a = self.rows, self.sd[1] ** 2
+        of_count = np.prod(self.first**2) * n_var / n**4
+        return self.sd[0] ** 2 + (np.sum(self.first**2) + a) * a / n**2 + of_count

@@ -14,7 +14,7 @@ from skdp.stats import (
     private_ttest_1samp,
     private_ttest_ind,
 )
-from skdp.stats._laws import GroupSums, distance_of_groups, means, rank_difference
+from skdp.stats._laws import GroupSums, PairSums, distance_of_groups, means, rank_difference
 from skdp.stats._table_laws import Rates, chi_squared, cramers_v
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -204,3 +204,17 @@ def test_windows_of_light_tails_are_no_wider_than_correlations_need():
     assert private_pearsonr(x, y, random_state=1).reliable_
     low, high = private_pearsonr(np.exp(x), np.exp(y), random_state=1).confidence_interval()
     assert high - low > 0.06  # noise of a window that holds the tail
+
+
+def test_the_noise_of_a_covariance_holds_that_of_the_number_of_rows():
+    """Far from the middle of windows the number of rows moves it most; 4 % is 6 deviations."""
+    rng, n = np.random.default_rng(0), 20000.0
+    product, first, sd = 0.6 * n, np.array([-0.8, -0.7]) * n, np.array([40.0, 30.0, 60.0, 50.0])
+
+    def sums(noise):
+        told = product + 40 * noise[0], first + 30 * noise[1:3], np.full(2, 0.1 * n)
+        whole = n + 90 * noise[3], 90.0
+        return PairSums(*told, n + 50 * noise[4], sd, whole, 1e-4, 0.0)
+
+    drawn = [sums(noise)._covariance() for noise in rng.normal(size=(10000, 5))]
+    assert np.std(drawn) == pytest.approx(sums(np.zeros(5))._noise() ** 0.5, rel=0.04)
