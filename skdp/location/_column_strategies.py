@@ -89,8 +89,8 @@ def with_deviation(release, located):
     told = [*zip(located, release.location, release.noise_scale, strict=True)]
     most = np.array([one.squares.deviation(float(m), float(sd)) for one, m, sd in told])
     least = np.array([one.squares.least(float(m), float(sd)) for one, m, sd in told])
-    heavy = np.array([one.clipping.heavy for one in located])
-    return replace(release, deviation=most, typical=least, heavy=heavy)
+    heavy, unseen = np.array([(one.clipping.heavy, one.hidden) for one in located]).T
+    return replace(release, deviation=most, typical=least, heavy=heavy, unseen=unseen)
 
 
 def _located(counted, **known):
@@ -106,7 +106,10 @@ def _located(counted, **known):
     few = drawn.n * drawn.mu < UNSEEN * np.sqrt(len(located))
     hidden = np.array([few or one.hidden for one in located])
     table.doubt(HIDDEN, columns=(kinds == "rows") & hidden)
-    return [replace(one, clipping=_effective_clipping(one.clipping, more)) for one in located]
+    return [
+        replace(one, clipping=_effective_clipping(one.clipping, more), hidden=bool(h))
+        for one, h in zip(located, hidden, strict=True)
+    ]
 
 
 def _effective_clipping(clip, more):

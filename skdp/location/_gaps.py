@@ -86,7 +86,7 @@ class ColumnTable:
         def asked(*given, **options):
             answer = method(*given, **options)
             if isinstance(answer, Table):
-                return ColumnTable(answer, self._whole, self._column)
+                return type(self)(answer, self._whole, self._column)
             return answer
 
         return asked

@@ -32,6 +32,7 @@ class MeanRelease:
     # that are found together what they are as a rule; None takes `deviation`
     typical: np.ndarray = None
     heavy: np.ndarray = None  # shape (d,) or: columns that may well have a tail without a variance
+    unseen: np.ndarray = None  # shape (d,) or: columns of which a tail of many rows may be unseen
     # whether a tail of many rows may have stayed unseen, and out of `clipping_bound`
     hidden: bool = False
 

@@ -71,7 +71,8 @@ class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
     brier_score_ : float
         Mean squared loss of the probabilities; of more than two classes its sum over classes.
     log_loss_ : float
-        Mean logarithmic loss of the probabilities, whose logits are cut at -10 and 10.
+        Mean logarithmic loss of the probabilities, whose logits are cut at -10 and 10; doubted
+        where rows are seen beyond these on the wrong side.
     metric_names_ : list of str
         Names of the numbers in ``scores_``, which ``results()`` lists.
     scores_ : ndarray of shape (n_metrics,)

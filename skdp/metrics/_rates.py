@@ -4,10 +4,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from scipy.special import expit
 
+from skdp.metrics._curves import CLEAR
+from skdp.metrics._strategy import LOGIT_END
 from skdp.scales._noise_level import noise_quantile
 
-__all__ = ["RATES", "Rate", "all_rates", "calibration", "rate_at", "wilson"]
+__all__ = ["RATES", "Rate", "all_rates", "calibration", "is_cut", "rate_at", "wilson"]
 
 # name -> what a row adds to the numerator and to the denominator: (TN, FP, FN, TP) each
 RATES = {
@@ -79,6 +82,18 @@ def loss(curves, which):
     n = float(curves.n.sum())
     value, sd, var = (float(a[which]) for a in (curves.losses, curves.losses_sd, curves.losses_var))
     return Rate(max(value, 0.0), sd, var / n, most=np.inf if which else 1.0, n=n)
+
+
+def is_cut(curves, one_sided):
+    """Return whether rows of the wrong class have scores where the logarithmic loss is cut."""
+    ends = expit([-LOGIT_END, LOGIT_END])
+    below, above = (int(np.argmin(np.abs(curves.edges - end))) for end in ends)
+    rows, var = curves.sums[1, below], curves.cov[1, below, below]
+    if not one_sided:
+        move = np.zeros(len(curves.edges))
+        move[above], move[-1] = -1.0, 1.0
+        rows, var = rows + move @ curves.sums[0], var + move @ curves.cov[0] @ move
+    return bool(rows > CLEAR * np.sqrt(max(var, 0.0)))
 
 
 def rate_at(curves, name, threshold):

@@ -9,13 +9,23 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.accounting import Budget, Plan, Step, part_of
 from skdp.columns import rank_steps
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.estimator._results import JUDGED
 from skdp.kernel._table import Table
 from skdp.kernel._terms import ClassCounts
 from skdp.kernel.applied._losses import LossColumn
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._rank_release import release_quantiles
 from skdp.metrics._by_group import ByGroupMixin
-from skdp.metrics._loss_rates import ABSOLUTE, R2, SQUARED, Mean, all_rates, part_of_rows
+from skdp.metrics._loss_rates import (
+    ABSOLUTE,
+    R2,
+    SQUARED,
+    LossTable,
+    Mean,
+    all_rates,
+    has_tail,
+    part_of_rows,
+)
 from skdp.metrics._numbers import MetricNumbers
 from skdp.metrics._scores import as_scores, with_keys_of
 from skdp.scales._noise_level import check_confidence, check_sampling
@@ -25,6 +35,7 @@ __all__ = ["PrivateRegressionReport"]
 MIDDLE, RESIDUALS, COVERED = "target median", "residuals", "covered"
 SHARES = {MIDDLE: Fraction(1, 20), RESIDUALS: Fraction(3, 20), COVERED: Fraction(1, 20)}
 METRICS = ABSOLUTE, SQUARED, R2
+LENGTHS = {SQUARED: ABSOLUTE, "spread": "target"}  # whose tails are seen better than of squares
 TENTH = 0.1
 
 
@@ -33,7 +44,8 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
 
     Mean absolute and squared error, quantile losses, R2, quantiles of residuals, and how many
     targets lie in intervals that a model has told. The mean absolute error is known best: R2 rests
-    on two means of squares and is weak below some 10,000 rows.
+    on two means of squares and is weak below some 10,000 rows. A loss with a tail that is heavy, or
+    may be unseen, has an interval without an upper end.
 
     Parameters
     ----------
@@ -269,13 +281,13 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
             )
 
     def _release(self, table):
-        shares, told = self._shares(), {}
+        shares, covered = self._shares(), None
         budget = table.budget
         if self.with_interval:
             counts = table.map(LossColumn("covered")).ask(
                 ClassCounts(2), share=shares[COVERED], label=COVERED
             )
-            told[COVERED] = part_of_rows(counts)
+            covered = part_of_rows(counts)
         paid = {
             name: table.child(name, share, budget=part_of(budget, share, "gdp"))
             for name, share in shares.items()
@@ -283,19 +295,26 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
         }
         middle = 0.0
         if MIDDLE in paid:
-            value, *_ = release_quantiles(paid[MIDDLE].map(LossColumn("target")), [0.5])
+            target = LossTable(paid[MIDDLE].map(LossColumn("target")))
+            value, *_ = release_quantiles(target, [0.5])
             middle = float(value[0, 0])
         residuals = np.empty(0), None
         if RESIDUALS in paid:
-            view = paid[RESIDUALS].map(LossColumn("residual"))
+            view = LossTable(paid[RESIDUALS].map(LossColumn("residual")))
             value, _, curves = release_quantiles(view, self._levels("quantiles"))
-            residuals = value[:, 0], curves
-        means = {}
+            low, high = curves.interval(value, JUDGED, "gaussian")
+            unknown = np.isinf(low) & np.isinf(high)
+            residuals = np.where(unknown, np.nan, value)[:, 0], curves
+        means, told = {}, {}
         for name, loss in self._means().items():
-            around = name in ("target", "spread")
-            loss = replace(loss, at=middle) if around else loss
-            means[name] = Mean.of(private_mean(paid[name].map(loss)), signed=name == "target")
-        fitted = {"means_": means, "covered_": told.get(COVERED), "residual_curves_": residuals[1]}
+            loss = replace(loss, at=middle) if name in ("target", "spread") else loss
+            mean = private_mean(LossTable(paid[name].map(loss)))
+            told[name] = mean
+            heavy = has_tail(mean, told.get(LENGTHS.get(name), mean))
+            means[name] = Mean.of(
+                mean, signed=name == "target", squares=name in LENGTHS, heavy=heavy
+            )
+        fitted = {"means_": means, "covered_": covered, "residual_curves_": residuals[1]}
         fitted["residual_quantiles_"] = residuals[0]
         rates = all_rates(fitted)
         fitted["n_rows_"] = float(np.mean([mean.n for mean in means.values()]))
@@ -329,7 +348,7 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
         check_is_fitted(self)
         check_confidence(confidence)
         check_sampling(sampling)
-        value = self.residual_quantiles_[:, None]
+        value = np.nan_to_num(self.residual_quantiles_)[:, None]
         if self.residual_curves_ is None:
             return np.empty(0), np.empty(0)
         ends = self.residual_curves_.interval(value, confidence, "gaussian", sampling)

@@ -6,16 +6,28 @@ import numpy as np
 
 from skdp.metrics._curves import middles
 from skdp.metrics._numbers import MetricNumbers
-from skdp.metrics._rates import RATES, all_rates, calibration, rate_at
+from skdp.metrics._rates import RATES, all_rates, calibration, is_cut, rate_at
 from skdp.scales._noise_level import check_confidence, check_sampling
 
 __all__ = ["ReportMethods"]
 
 TENTH = 0.1  # of the way from a model that knows nothing to a perfect one
+CUT = (
+    "rows have scores beyond a logit of 10 on the wrong side, where their loss is cut at 10: "
+    "without the cut it is larger, or infinite. Calibrate the model, or clip its scores"
+)
 
 
 class ReportMethods(MetricNumbers):
     """Methods of a report, which has ``curves_``, ``confusion_`` and ``classes_``."""
+
+    def _doubt_numbers(self, curator):
+        several = len(self.curves_) > 1
+        if any(one.told and is_cut(one, several) for one in self.curves_):
+            curator.column_names = np.array(self.metric_names_, dtype=object)
+            curator.doubt(CUT, np.array(self.metric_names_) == "log_loss")
+            self._report(curator)
+        super()._doubt_numbers(curator)
 
     def _rates(self):
         self._told()

@@ -197,6 +197,21 @@ def test_scores_that_are_no_probabilities_are_said():
     assert np.isnan(report.roc_auc_) and "no probabilities" in "".join(report.accuracy_warnings_)
 
 
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
+@pytest.mark.parametrize("wrong", [0, 400])
+def test_a_cut_of_the_logarithmic_loss_is_said(classes, wrong):
+    y = np.random.default_rng(0).integers(len(classes), size=8000)
+    certain = np.eye(len(classes))[y]
+    certain[:wrong] = np.roll(certain[:wrong], 1, axis=1)
+    report = PrivateClassifierReport(classes=classes, random_state=0).fit(y, certain)
+    told = report.results()
+    told = dict(zip(told["variable"], told["reliable"], strict=True))
+    assert told["log_loss"] == (wrong == 0) and told["brier_score"]
+    assert any("beyond a logit of 10" in line for line in report.privacy_report_.decisions) == (
+        wrong > 0
+    )
+
+
 def test_persons_are_protected():
     y, s = drawn(3000)
     ids = np.arange(3000) // 2

@@ -63,8 +63,32 @@ def test_one_metric_alone_has_more_of_the_budget():
 def test_too_few_rows_are_said(n):
     report = PrivateRegressionReport(random_state=0).fit(*drawn(n))
     assert np.isnan(report.r2_) and not report.reliable_
+    assert np.isnan(report.residual_quantiles_).all()
+    assert "bounds=" not in "".join(report.privacy_report_.decisions)
     assert report.interval("r2") == (-np.inf, np.inf)
     assert not report.results()["reliable"].any()
+
+
+@pytest.mark.parametrize("metrics", [["mean_squared_error"], ["mean_absolute_error", "r2"]])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_losses_whose_tail_is_not_seen_have_no_upper_end(metrics, seed):
+    rng = np.random.default_rng(0)
+    f = rng.normal(size=1000)
+    y = f + rng.lognormal(sigma=2, size=1000) * rng.choice([-1, 1], size=1000)
+    exact = {"mean_squared_error": mean_squared_error(y, f), "r2": r2_score(y, f)}
+    report = PrivateRegressionReport(metrics=metrics, quantiles=[], random_state=seed).fit(y, f)
+    for name, value in exact.items():
+        if name in report.metric_names_:
+            low, high = report.interval(name)
+            assert low <= value <= high
+            assert low == -np.inf if name == "r2" else high == np.inf
+    assert any("to be above" in line for line in report.privacy_report_.decisions)
+
+
+def test_losses_without_a_tail_have_both_ends():
+    for seed in range(3):
+        report = PrivateRegressionReport(random_state=seed).fit(*drawn(20000, seed=seed))
+        assert np.isfinite(report.interval()).all()
 
 
 def test_a_constant_target_has_no_r2():
