@@ -272,7 +272,13 @@ def snippets(path):
 
 
 LONG = ("README.md", "how_we_know.rst", "ledger.rst", "choosing_epsilon.rst", "tour.rst")
-LONG += ("private_search.rst", "large_tables.rst", "not_protected.rst", "pipelines.rst")
+LONG += (
+    "predicting.rst",
+    "private_search.rst",
+    "large_tables.rst",
+    "not_protected.rst",
+    "pipelines.rst",
+)
 PAGES = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])
     for page in (ROOT / "README.md", *sorted((ROOT / "doc").glob("*.rst")))

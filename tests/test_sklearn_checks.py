@@ -136,7 +136,8 @@ def test_sklearn_checks_without_noise(estimator):
 
 # Checks that scikit-learn runs on itself and does not hand to others: of classes, whose budgets
 # and roads make no difference to them.
-OF_CLASSES = {type(estimator): estimator for estimator in ESTIMATORS}.values()
+OF_CLASSES = {type(estimator).__name__: estimator for estimator in ESTIMATORS}
+OF_PARTS = "PrivatePipeline", "PrivateSearchCV"  # several fits each
 OWN = ["check_param_validation", "check_dataframe_column_names_consistency"]
 OWN_OF_TRANSFORMERS = [
     "check_set_output_transform",
@@ -152,7 +153,13 @@ OWN_OF_TRANSFORMERS = [
 
 
 @pytest.mark.filterwarnings("ignore:X (does not have valid|has) feature names")
-@pytest.mark.parametrize("estimator", OF_CLASSES, ids=lambda estimator: type(estimator).__name__)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        pytest.param(e, id=name, marks=[pytest.mark.slow] if name in OF_PARTS else [])
+        for name, e in OF_CLASSES.items()
+    ],
+)
 def test_sklearn_own_checks(estimator):
     names = OWN + OWN_OF_TRANSFORMERS * hasattr(estimator, "get_feature_names_out")
     all_pass((name, _error_of(name, estimator)) for name in names)

@@ -191,9 +191,17 @@ def form_of(func, rows, *, trusted=False):
             "func returns another number of columns for some rows. It must return the same number "
             "for all rows, with NaN where there is nothing to return."
         )
-    return replace(
-        forms[0], given=tuple(map(_common, zip(*(form.given for form in forms), strict=False)))
-    )
+    given = tuple(map(_common, zip(*(form.given for form in forms), strict=False)))
+    dtypes = forms[0].dtypes
+    if _has_objects(rows):  # what was a number for the first row may be a word for another
+        kinds = zip(*(form.dtypes for form in forms), strict=True)
+        dtypes = tuple(max(column, key=lambda dtype: dtype.kind == "O") for column in kinds)
+    return replace(forms[0], dtypes=dtypes, given=given)
+
+
+def _has_objects(rows):
+    """Return whether a table of pandas has columns of objects, which do not tell what they hold."""
+    return hasattr(rows, "iloc") and any(dtype == "O" for dtype in rows.dtypes)
 
 
 def _common(types):
@@ -229,7 +237,7 @@ def _form(Z):
 
 def _without_codes(dtype):
     """Return a type; of polars String for a Categorical, whose codes hang on what came before."""
-    if str(dtype) != "Categorical":
+    if not str(dtype).startswith("Categorical"):
         return dtype
     import polars
 

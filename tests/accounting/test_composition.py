@@ -222,6 +222,7 @@ def integrated_delta(pure_epsilon, mu, epsilon):
         return total
 
 
+@pytest.mark.slow
 def test_pure_gaussian_delta_against_integration():
     for pure, mu, epsilon in itertools.product([0.2, 1, 3], [0.5, 1.3], [0, 0.3, 2.5]):
         exact = integrated_delta(pure, mu, epsilon)

@@ -46,6 +46,7 @@ def test_reference_values(epsilon, delta, sigma, ratio):
         assert classical / sigma == pytest.approx(ratio, abs=6e-4)
 
 
+@pytest.mark.slow
 def test_no_case_of_the_audit_is_under_calibrated():
     for epsilon, delta in itertools.product(EPSILONS, DELTAS):
         with mp.workdps(450):

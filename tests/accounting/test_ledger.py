@@ -78,6 +78,7 @@ def test_ten_tenths_fit_and_the_eleventh_is_refused(ledger):
     assert [e.kind for e in ledger.entries()] == ["opened", *["charge"] * 10, "refused"]
 
 
+@pytest.mark.slow
 @examples
 @given(
     st.fractions(Fraction(1, 10**9), 100, max_denominator=10**12),

@@ -80,6 +80,7 @@ assert all(os.waitpid(child, 0)[1] == 0 for child in children)
 """
 
 
+@pytest.mark.slow
 @needs_fork
 def test_four_processes_of_four_threads_get_exactly_what_there_is(tmp_path):
     path = tmp_path / "a.db"  # which they also race to create
@@ -145,6 +146,7 @@ print(sum(e.what == "child" for e in ledger.entries()))
 """
 
 
+@pytest.mark.slow
 @needs_fork
 def test_forks_while_threads_charge(tmp_path):
     assert run(BUSY_FORKS) == ["30"]
@@ -168,6 +170,7 @@ print(ledger.spent().amount, ledger.path)
 """
 
 
+@pytest.mark.slow
 @needs_fork
 def test_a_session_file_outlives_the_children_and_not_its_maker():
     amount, path = run(SESSION)

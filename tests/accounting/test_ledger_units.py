@@ -275,6 +275,7 @@ assert [os.wait()[1] for _ in range(2)] == [0, 0]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_processes_and_threads_of_both_units_never_overspend(tmp_path):
     ledger = PrivacyLedger(tmp_path / "a.db", epsilon={"row": 1.0, "group": 2.0}, rows_per_group=3)

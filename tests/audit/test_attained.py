@@ -266,7 +266,12 @@ def attained(estimator, X, labels, rows=(), groups=None):
     return ratios
 
 
-@pytest.mark.parametrize("name", ROADS)
+LONG = "clusters", "search", "histogram", "groups that are found", "covariance", "additive numbers"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in ROADS]
+)
 def test_a_release_comes_near_its_sensitivity(name):
     estimator, X, labels, given = ROADS[name]
     labels = labels.split(", ")

@@ -12,10 +12,8 @@ from skdp import (
     PrivateMean,
     PrivateMinMaxScaler,
     PrivatePCA,
-    PrivatePipeline,
     PrivateRidge,
     PrivateRobustScaler,
-    PrivateSearchCV,
     PrivateStandardScaler,
 )
 from skdp.audit import (
@@ -89,14 +87,16 @@ ROADS = [
 
 
 def pairs(estimator):
-    """Yield every check of an estimator: of each road once what takes long, the rest nightly."""
+    """Yield every check of an estimator: slow is what takes long, once for each road."""
     for twin, check in private_estimator_checks(estimator):
         found, marks = check.func.__name__, []
         dear = estimator in EXPENSIVE
         if dear and found in RARE and not (estimator in FIRSTS and isinstance(estimator, KINDS)):
             continue
-        if dear and found in LAYERS:
-            marks = pytest.mark.slow if estimator in ROADS else pytest.mark.nightly
+        if found in LAYERS:
+            marks = pytest.mark.slow if estimator in ROADS or not dear else pytest.mark.nightly
+        elif dear and found == "check_fresh_noise" and not isinstance(estimator, KINDS):
+            marks = pytest.mark.slow
         elif estimator not in FIRSTS and found in ROADLESS:
             marks = pytest.mark.nightly
         yield pytest.param(twin, check, marks=marks)
@@ -111,12 +111,12 @@ def test_public_estimators(estimator, check):
     check(estimator)
 
 
-LATE = [e for e in EXPENSIVE if isinstance(e, PrivateSearchCV | PrivatePipeline)]
+QUICK = [e for e in FIRSTS if isinstance(e, KINDS)]  # one of each kind
 
 
 @pytest.mark.parametrize(
     "estimator",
-    [pytest.param(e, marks=[pytest.mark.slow] if e in LATE else []) for e in EXPENSIVE],
+    [pytest.param(e, marks=[] if e in QUICK else [pytest.mark.slow]) for e in ESTIMATORS],
     ids=repr,
 )
 def test_the_layers_on_few_tables(estimator):

@@ -31,12 +31,13 @@ def case(name):
 
 
 LATE = ("search over a pipeline", "texts first", "nested", "groups that are found")
-ONCE = (*LATE, "public first")  # like the other map of scikit-learn
+QUICK = "map first", "bounded", "marginals of a frame"
+DEAR = "encoders", "columns", "imputer", "means of levels first", "synthetic rows"
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.slow] if n in ONCE else []) for n in COMPOSED],
+    [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in COMPOSED],
 )
 def test_the_layers_on_few_tables(name):
     estimator, X = case(name)
@@ -48,7 +49,14 @@ def test_the_layers_on_few_tables(name):
 @pytest.mark.parametrize(
     "check", [c.__name__ for c in CHECKS if c.__name__ not in (*LONG, *OF_PARTS)]
 )
-@pytest.mark.parametrize("name", [name for name in COMPOSED if name not in LATE])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=[pytest.mark.slow] if n in DEAR else [])
+        for n in COMPOSED
+        if n not in LATE
+    ],
+)
 def test_short_checks(name, check):
     for twin, found in private_estimator_checks(*case(name)):
         if found.func.__name__ == check:
@@ -84,6 +92,7 @@ def search():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [SoundClassifier(), search()], ids=["alone", "in a search"])
 def test_targets_go_with_their_rows(estimator):
     report = non_interference(estimator, _rows(), targets(), n_transcripts=2)

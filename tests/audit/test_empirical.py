@@ -139,6 +139,7 @@ def laws(*some):
     return pytest.mark.parametrize("law", [pytest.param(law, marks=marks[law]) for law in LAWS])
 
 
+@pytest.mark.slow
 @laws("mixed")
 def test_toys_that_keep_their_claim_pass(law):
     report = audit(Toy(**{"law": law} | LAWS[law]), *PAIR, n_runs=1000, **SURE)
@@ -309,6 +310,7 @@ def test_a_fit_that_shows_no_number_needs_a_statistic():
     ).passed
 
 
+@pytest.mark.slow
 def test_a_statistic_of_the_user():
     toy = Toy(fault=4.0, epsilon=2.0, delta=0.05)
     blind = audit(toy, *PAIR, 200, lambda fitted: fitted.scale_, random_state=0)
@@ -316,6 +318,7 @@ def test_a_statistic_of_the_user():
     assert not audit(toy, *PAIR, 200, lambda fitted: [fitted.sum_], random_state=0).passed
 
 
+@pytest.mark.slow
 def test_seeds_repeat_an_audit_and_processes_change_nothing():
     params, X = WORST_PAIRS["one row or none"]
     runs = [

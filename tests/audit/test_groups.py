@@ -83,6 +83,7 @@ def test_what_is_kept_of_owners_is_found():
     assert non_interference(Count(), X, groups=IDS, n_transcripts=1).ok
 
 
+@pytest.mark.slow
 def test_a_person_of_many_outliers_is_as_private_as_claimed():
     """50 rows of one person, far away: what is correct fails with probability 1e-3; seeded."""
     owners = np.r_[IDS, np.full(50, -1)]

@@ -22,6 +22,7 @@ def test_a_sound_estimator_shows_nothing(X):
     assert "no difference" in str(report)
 
 
+@pytest.mark.slow
 def test_deep_branches_are_reached():
     X = np.random.default_rng(0).normal(size=(600, 3))
     reached = non_interference(PrivateMean(), X, datasets=[X, X[:5]]).releases
@@ -30,6 +31,7 @@ def test_deep_branches_are_reached():
     assert "median" in non_interference(trimmed, X, datasets=[X, X[:5]]).releases
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator, channel",
     [

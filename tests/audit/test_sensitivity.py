@@ -119,6 +119,7 @@ def pairs(draw, targets):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [pytest.param(one, marks=pytest.mark.nightly if one in DEAR else ()) for one in ESTIMATORS],

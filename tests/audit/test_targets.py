@@ -96,6 +96,7 @@ DEAR = [(pair, model) for pair in WORST for model in REAL[WORST[pair][0]]]
 SOME = [("the label flipped", REAL["class"][0]), ("a target out of range", REAL["number"][1])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", REAL["class"][:1], ids=repr)
 def test_a_label_of_a_model_of_this_package(model):
     report = audited(model, [1.0, 1.0], 0, 500)

@@ -245,6 +245,7 @@ def test_probabilities_are_calibrated(rate):
         assert abs(plain.coef_[0, 0] - 1) < (0.2 if epsilon == 1.0 else 0.05)
 
 
+@pytest.mark.slow
 def test_noise_is_not_taken_for_a_signal():
     """A false alarm has a chance of at most .05: more than four of 20 one of .003."""
     X = np.random.default_rng(0).normal(size=(8000, 4))
@@ -271,6 +272,7 @@ def test_dear_cells_of_a_heavy_target_do_not_ruin_pairs():
         assert pairs > PrivateAdditiveRegressor(**given).fit(X, y).score(X, y) - 0.03
 
 
+@pytest.mark.slow
 def test_columns_that_stand_for_each_other_do_not_make_pairs_diverge():
     """Many pairs that tell the same, from the same scores, step as many times too far."""
     rng = np.random.default_rng(0)

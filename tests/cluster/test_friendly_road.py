@@ -87,6 +87,7 @@ def test_few_rows_or_little_budget_give_no_answer_and_no_error():
     assert friendly_centers(rows, curator, 3, **args) is not None
 
 
+@pytest.mark.slow
 def test_replay_on_neighbours():
     """The replaced part has a tuple of its own; the first core tuple keeps its order here."""
     worst = 0.0

@@ -33,6 +33,7 @@ def test_many_columns_are_measured_by_cells_with_weights_and_near():
     assert np.mean(np.array(off) < 0.04) >= 0.9
 
 
+@pytest.mark.slow
 def test_intervals_of_many_columns_cover():
     """Nominal .95; of 600 lines fewer than .93 cover once in a hundred tests."""
     covered = []

@@ -245,6 +245,7 @@ def test_replay_of_the_whole_road():
         assert check_replay(run, again) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n, d, epsilon", [(200, 2, 1.0), (5000, 1, 60.0)])
 def test_audits_of_answers(n, d, epsilon):
     X = np.random.default_rng(0).normal(size=(n, d)) * 1e3 + 5

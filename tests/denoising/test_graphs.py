@@ -130,6 +130,7 @@ def test_the_fit_is_a_minimum(order, rng):
         np.testing.assert_allclose(u[bent], penalty * np.sign(D @ x)[bent], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "alike"), [(0, True), (0, False), (1, True)])
 def test_the_risk_of_a_fixed_penalty_is_unbiased(order, alike, rng):
     """At 4.5 standard errors over 150 runs."""

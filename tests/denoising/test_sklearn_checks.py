@@ -24,6 +24,13 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        pytest.param(e, marks=[pytest.mark.slow] if isinstance(e, BayesDenoiser) else [])
+        for e in ESTIMATORS
+    ],
+    ids=repr,
+)
 def test_sklearn_checks(estimator):
     run_checks(estimator)

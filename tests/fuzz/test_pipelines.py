@@ -57,6 +57,7 @@ def test_cases(name):
     check(CASES[name])
 
 
+@pytest.mark.slow
 def test_some_chains():
     fuzzed(chains(), 0, QUICK)
 

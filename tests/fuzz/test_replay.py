@@ -99,6 +99,7 @@ def test_a_fault_ends_the_survey_with_a_program(monkeypatch, capsys):
     assert told.count("differs: attribute odd_") == 1
 
 
+@pytest.mark.slow
 def test_some_replays(capsys):
     assert replays(["40", "--seed", "235"]), capsys.readouterr().out
 

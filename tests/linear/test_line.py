@@ -148,6 +148,7 @@ def _covered(seed, n=8000):
     return [(low <= of) & (of <= high) for (low, high), of in zip(ends, (exact, true), strict=True)]
 
 
+@pytest.mark.slow
 def test_intervals_cover():
     """40 seeded runs of 4 numbers: fewer than 85 % of .95 has a probability below 1e-3."""
     noise, sampling = np.mean([_covered(seed) for seed in range(40)], axis=(0, 2))

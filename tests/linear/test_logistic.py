@@ -98,6 +98,7 @@ def test_released_curvature_is_that_of_the_rows():
     assert np.abs(released - exact).max() < 0.01 * np.abs(exact).max()
 
 
+@pytest.mark.slow
 def test_rare_classes_with_strong_levels_do_not_get_worse_with_more_budget():
     rng = np.random.default_rng(0)
     number, level = (
@@ -275,6 +276,7 @@ def test_few_rows_whose_scores_are_clear_of_the_noise_are_not_doubted():
     assert not model.reliable_ and "directions were not told apart" in str(model.accuracy_warnings_)
 
 
+@pytest.mark.slow
 def test_intervals_cover():
     inside, truth = [], np.array([1.2, 2.5, 0.4])
     for seed in range(60):

@@ -54,6 +54,7 @@ def test_wide_bounds_do_not_hurt(name):
     assert np.median(halves) < 1.15 * 1.96 * least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows_at_the_bound", [0, 25, 90])
 def test_no_tail_escapes_the_interval(rows_at_the_bound):
     """The search sees 40 rows at best; intervals hold whatever lies between the bounds."""

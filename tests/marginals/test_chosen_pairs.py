@@ -73,6 +73,7 @@ def test_a_row_moves_no_score_by_more_than_one_and_some_row_all_of_them(n):
         assert np.array_equal(distances(np.vstack([X, odd]), n, shares), before)
 
 
+@pytest.mark.slow
 def test_questions_are_the_same_for_neighbours_and_answers_move_by_what_is_stated():
     """Bins of all numbers: hostile rows are in levels and pairs that nobody has."""
     X = rows_of(150).astype(float)
@@ -218,6 +219,7 @@ def test_both_releases_of_single_columns_are_joined_by_precision():
     assert min(first, second) <= own <= max(first, second)
 
 
+@pytest.mark.slow
 def test_intervals_of_chosen_tables_cover():
     X = rows_of()
     exact = np.histogram2d(X[:, 0], X[:, 1], bins=[np.arange(10), np.arange(9)])[0]
@@ -267,6 +269,7 @@ def test_denoised_tables_are_nearer_and_none_is_lost_where_noise_is_small():
         assert np.allclose(sharp.law(pair).shares, NoisyTables(exact).law(pair).shares, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_rows_of_chosen_pairs_are_nearer_where_most_pairs_tell_nothing():
     X, levels = np.hstack([rows_of(seed=0), rows_of(seed=1)]), LEVELS * 2
     domain, far = dict(enumerate(levels)), []

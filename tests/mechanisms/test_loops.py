@@ -244,6 +244,7 @@ def fits(X):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 def test_fits_on_threads_have_the_same_bits():
     X = np.random.default_rng(0).normal(size=(4000, 3)) + np.arange(3)

@@ -239,6 +239,7 @@ def test_drop_is_a_rule_on_single_rows():
     assert sum(t for t, _ in one_by_one).tolist() == total.tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(problems())
 def test_row_norms_against_multi_precision(problem):

@@ -70,6 +70,7 @@ def test_a_score_knows_no_other_row(kind):
     assert Watched.asked == {1}
 
 
+@pytest.mark.slow
 def test_regressions_are_scored_by_their_errors():
     X, _ = drawn()
     y = X @ [1.0, 2.0] + np.random.default_rng(1).normal(size=len(X))
@@ -87,6 +88,7 @@ def test_a_row_draws_its_fold_by_itself():
     assert max(moved) < 2  # a fold has one row less, and the same noise
 
 
+@pytest.mark.slow
 def test_a_source_is_scored_as_a_table_in_memory():
     X, y = drawn(3000)
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=y)
@@ -98,6 +100,7 @@ def test_a_source_is_scored_as_a_table_in_memory():
     assert one.interval() == two.interval()
 
 
+@pytest.mark.slow
 def test_persons_are_in_one_fold_with_all_rows():
     X, y = drawn(6000)
     ids = np.arange(6000) // 3

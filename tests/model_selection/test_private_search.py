@@ -190,6 +190,7 @@ def test_scores_need_what_they_ask_for():
 # What it does
 
 
+@pytest.mark.slow
 def test_a_mixture_is_chosen_by_its_density_on_held_out_rows():
     X = two_clusters()
     candidates = {"n_components": [1, 2], "covariance_type": ["spherical"]}
@@ -391,6 +392,7 @@ def moved_labels(search, X, seed):
     return {label for label, (squared, _) in examine_pair(search, pair).items() if squared}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overlap", [False, True])
 def test_a_row_moves_models_or_scores_never_both(overlap, monkeypatch):
     original = Runs.__init__
@@ -408,6 +410,7 @@ def test_a_row_moves_models_or_scores_never_both(overlap, monkeypatch):
     assert (both > 0) == overlap
 
 
+@pytest.mark.slow
 def test_an_exact_score_is_caught(monkeypatch):
     monkeypatch.setattr(Runs, "score", lambda self, model, budget: float(len(self._X)))
     with pytest.raises(AuditFailure):

@@ -90,6 +90,7 @@ def test_a_search_that_tells_how_many_runs_it_had_breaks_its_promise():
     assert hidden < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator, candidates",
     [

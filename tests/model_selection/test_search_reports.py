@@ -81,6 +81,7 @@ def test_few_rows_are_given_one_fit_of_the_estimator_as_it_is():
     assert any(note.startswith("expected time: 2 fits on 0.7 of the rows") for note in notes)
 
 
+@pytest.mark.slow
 def test_rare_classes_count_less():
     X, y = drawn(2000)
     y = np.where(np.arange(len(y)) % 100, 0, y)  # half a percent

@@ -71,6 +71,7 @@ def released(search):
     return search.best_score_, search.best_index_, fingerprint(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", searches())
 def test_a_search_of_pieces_is_that_of_the_table(table, name):
     rows = table[:500]  # those of a pipeline are scored one by one

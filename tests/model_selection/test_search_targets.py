@@ -70,6 +70,7 @@ def test_the_scale_of_errors_is_found_where_no_range_is_public(table):
     assert "reference" in search.plan().assumptions[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", None, LogLossScorer(low=-2.0)])
 def test_classifiers_are_chosen_by_accuracy_or_log_loss(table, scoring):
     X, y = table
@@ -141,6 +142,7 @@ def test_targets_are_asked_for(table):
             search.fit(X, y[1:])
 
 
+@pytest.mark.slow
 def test_a_search_over_a_pipeline_with_a_target(table):
     X, y = table
     pipe = make_private_pipeline(RowMap(np.copy), BoundedLine())

@@ -69,6 +69,7 @@ CHAINS = {
 SLOW = {"nested": pytest.mark.slow}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chain", [pytest.param(name, marks=SLOW.get(name, ())) for name in CHAINS])
 def test_every_release_of_every_step_moves_by_at_most_what_one_person_may(chain):
     estimator = CHAINS[chain](epsilon=30.0)

@@ -144,6 +144,7 @@ def test_other_cuts_threads_and_maps_on_disk_change_nothing(table, tmp_path):
     assert released(clone(pipe).fit(mapped)) == told
 
 
+@pytest.mark.slow
 def test_frames_of_many_types(table):
     pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     rng = np.random.default_rng(1)

@@ -185,6 +185,7 @@ def test_a_column_can_be_the_target(table, maps, tmp_path):
         clone(pipe).fit(path, "no such column")
 
 
+@pytest.mark.slow
 def test_audits_of_a_pipeline_with_a_target(table):
     X, y = (part[:200] for part in table)
     pipe = make_private_pipeline(RowMap(shifted), BoundedLine(), epsilon=2.0)

@@ -319,6 +319,7 @@ def test_the_number_of_rows_that_is_found_is_enough_on_other_rows():
     assert other.median == pytest.approx(0.01, rel=0.15)
 
 
+@pytest.mark.slow
 def test_pipelines_are_planned_as_a_whole():
     chain = make_private_pipeline(PrivateStandardScaler(), PrivateMean(), epsilon=0.4)
     epsilon = chain.epsilon_for(0.1, 900, 3, n_sims=5)
@@ -339,6 +340,7 @@ def test_out_of_reach_is_said_with_the_way_out():
         HISTOGRAM.n_rows_for(0.1, quantile=1.0)
 
 
+@pytest.mark.slow
 def test_how_well_the_median_is_known_is_told():
     expected = HISTOGRAM.expected_error(200, n_sims=40)
     low, high = expected.median_range

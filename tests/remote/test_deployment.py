@@ -75,6 +75,7 @@ def test_a_table_in_pieces_is_fitted(tmp_path):
         assert np.array_equal(mean.fit(FRAME[["b", "a"]]).location_, there)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signals", [1, 2])
 def test_a_holder_that_stops_lets_open_fits_end(tmp_path, signals):
     where = str(tmp_path / "socket")
@@ -99,6 +100,7 @@ def test_a_holder_that_stops_lets_open_fits_end(tmp_path, signals):
             tables(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_search_leaves_at_its_own_times(tmp_path):
     search = skdp.PrivateSearchCV(
         skdp.PrivateLogisticRegression(), {"C": [1.0]}, epsilon=0.5, mean_trials=2

@@ -157,6 +157,7 @@ def check(folder, n, seed):
     assert len(charged) >= kinds["fit"] >= 3, "whatever was opened is charged"
 
 
+@pytest.mark.slow
 def test_requests_at_random(tmp_path):
     check(tmp_path, 400, 0)
 

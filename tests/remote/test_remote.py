@@ -87,6 +87,7 @@ def test_the_same_bits_and_bill_as_in_this_process(seeded, name):
         assert fingerprint(getattr(here, attribute)) == fingerprint(getattr(there, attribute))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("min_rows", [0, "auto"])
 def test_a_search_runs_at_the_holder(seeded, min_rows):
     given = {"epsilon": 3, "random_state": 3, "min_rows": min_rows, "mean_trials": 3}
@@ -293,6 +294,7 @@ def test_hostile_requests_for_fits(private):
     assert tables(private)["rows"].remaining == before
 
 
+@pytest.mark.slow
 def test_a_killed_analyst_has_paid_and_stops_nobody(tmp_path):
     code = (
         "import os, signal, skdp, skdp.remote\n"
@@ -314,6 +316,7 @@ def test_a_killed_analyst_has_paid_and_stops_nobody(tmp_path):
     assert len(PrivacyLedger.open(tmp_path / "rows.db").entries()) == 3
 
 
+@pytest.mark.slow
 def test_two_analysts_at_once(tmp_path):
     done = []
 
@@ -426,6 +429,7 @@ def test_columns_of_tables_in_pieces(tmp_path):
         read_columns(tmp_path / "f.parquet", {"z": "number"}, "")
 
 
+@pytest.mark.slow
 def test_the_command_line_serves(tmp_path):
     run = [sys.executable, "-m", "skdp"]
     told = subprocess.run([*run, "token"], capture_output=True, text=True, check=True).stdout

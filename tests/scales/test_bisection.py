@@ -40,6 +40,7 @@ tables = st.integers(1, 3).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(tables)
 def test_without_noise_it_finds_the_upper_median(Z):
     n, d = Z.shape

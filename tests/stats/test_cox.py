@@ -202,6 +202,7 @@ def _skewed(seed, n=20000):
     return X, life <= left, np.minimum(life, left)
 
 
+@pytest.mark.slow
 def test_skewed_scores_move_no_coefficient():
     """Of 12 fits the mean error is within .6 of its deviation; for a normal law it is 3.9."""
     off = []

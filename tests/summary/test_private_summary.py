@@ -41,6 +41,7 @@ def truth(x, statistic, label):
     return x.mean() if statistic == "mean" else x.std(ddof=0)
 
 
+@pytest.mark.slow
 @quiet
 def test_intervals_cover_and_reliable_numbers_are_within():
     """Nominal .95; of 1,300 lines fewer than .93 cover once in 1,000 tests."""
