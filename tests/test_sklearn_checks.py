@@ -6,6 +6,7 @@ from unittest import SkipTest
 import numpy as np
 import pytest
 from sklearn.utils import estimator_checks as checks
+from sklearn.utils.validation import has_fit_parameter
 
 from skdp import (
     FriendlyCoreFilter,
@@ -118,6 +119,9 @@ EXPECTED = {
 def expected_failures(estimator):
     """Return what a check may fail on, with the reason."""
     expected = dict(EXPECTED.get(type(estimator).__name__, {}))
+    if has_fit_parameter(estimator, "sample_weight"):
+        checks = ("weights_list", "weights_not_overwritten", "weight_equivalence_on_dense_data")
+        expected |= {f"check_sample_{check}": "weights above 1 are refused" for check in checks}
     if getattr(estimator, "store_labels", None) is False:
         expected["check_clustering"] = "asks for labels_, which are private"
     return expected

@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import has_fit_parameter
 
 from skdp.audit._checks_common import (
     fitted,
@@ -72,10 +73,11 @@ def check_wrong_tables_refused(name, estimator, data):
 
 
 def check_weights_refused(name, estimator, data):
-    """Check that weights of rows are refused: they would scale sensitivities (11, 27)."""
+    """Check that weights of rows above 1 are refused: they would scale sensitivities (11, 27)."""
     rows = small(data)
-    with refusal(TypeError, name, "sample_weight"):
-        rows.fit(secure(estimator, ledger=None), sample_weight=np.ones(len(rows)))
+    takes = has_fit_parameter(estimator, "sample_weight")
+    with refusal(ValueError if takes else TypeError, name, "sample_weight"):
+        rows.fit(secure(estimator, ledger=None), sample_weight=np.full(len(rows), 2.0))
 
 
 def check_no_private_internals(name, estimator, data):

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.kernel._statistic import Rule, public
 from skdp.mechanisms import finite_rows
 from skdp.table._batched import apply_batched, sum_of_pieces, transforms_pieces
@@ -17,7 +18,6 @@ from skdp.utils._threads import one_blas_thread
 __all__ = ["CentersMixin", "LocalLabels", "public_centers", "rule_of_clusters"]
 
 
-WEIGHTS = {"sample_weight"}
 SIGNAL = 190.0  # persons of a cluster times mu: below, some tables lose clusters
 
 
@@ -88,7 +88,7 @@ def public_centers(name, centers, shape):
 
 
 @transforms_pieces
-class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
+class CentersMixin(WeightsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
     """Methods that compare rows with ``cluster_centers_``.
 
     Their results are local: as private as the rows that are passed.
@@ -102,48 +102,6 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         check_is_fitted(self)
         options = {"dtype": [np.float64, np.float32], "accept_large_sparse": False}
         return validate_data(self, numbers_of_dates(X), reset=False, **options)
-
-    def fit(self, X, y=None, *, groups=None, **weights):
-        """Fit on private rows and release the centres.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The private rows: one table in memory, or what is read in pieces: paths of parquet
-            files, a Table or Dataset of Arrow, a LazyFrame of polars, a list of batches or another
-            iterable that starts anew, a collection of dask. Read, never stored.
-        y : Ignored
-            Present for API consistency by convention.
-        groups : array-like of shape (n_samples,), default=None
-            Whose row each row is, as for all estimators: protects persons in place of rows.
-        **weights : None
-            ``sample_weight=None`` is accepted. Weights are refused, as noise is made for rows that
-            count once: a weight of ten would want ten times the noise.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator; ``privacy_report_`` is the bill.
-
-        Raises
-        ------
-        TypeError
-            For weights, for an iterator or a stream, which can be read only once, and for sparse
-            tables.
-        ValueError
-            For a table of the wrong shape or type, and for NaN or infinity unless
-            ``skdp.config_context(invalid_rows="ignore")``; before anything is charged.
-        BudgetExceeded
-            If the ledger cannot grant the whole plan; before the release reads anything.
-        ReleaseError
-            If the private part fails; the message is constant and the budget stays spent.
-        """
-        if weights.keys() - WEIGHTS or any(w is not None for w in weights.values()):
-            raise TypeError(
-                "fit takes X alone, no sample_weight: the noise is made for rows that count once, "
-                "and a weight would change what one row may do. Leave it out."
-            )
-        return super().fit(X, y, groups=groups)
 
     @apply_batched
     def predict(self, X):

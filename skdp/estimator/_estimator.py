@@ -29,6 +29,7 @@ from skdp.mechanisms import make_entropy
 from skdp.table._groups import GroupRule, grouped_plan, read_groups, rows_of_groups, without_groups
 from skdp.table._schema import read_rows
 from skdp.table._supervised import read_with_target
+from skdp.table._weights import refuse_weights, weighted_persons
 from skdp.utils._compat import (
     CallbackSupportMixin,
     Hidden,
@@ -175,17 +176,27 @@ class PrivateEstimator(
         ReleaseError
             If the private part fails; the message is constant and the budget stays spent.
         """
+        return self._fit(X, y, groups)
+
+    def _fit(self, X, y, groups, sample_weight=None):
         if isinstance(X, Table):  # of a larger fit
             return self._fit_within(X)
         if hasattr(type(X), "__skdp_opened__"):  # a table that another process holds
+            refuse_weights(sample_weight)
             return self._fit_elsewhere(X, y, groups)
-        plan = self._plan_of(X, groups)
+        if groups is None and sample_weight is not None:
+            plan = grouped_plan(self.plan(), self, unit="row")
+        else:
+            plan = self._plan_of(X, groups)
         if plan.problems:
             raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
         X, groups = without_groups(X, groups)
         rows, release = self._read(X, y), self._release_from
-        if groups is not None:
-            release = partial(self._release_of_groups, self._persons(groups, rows))
+        persons = None if groups is None else self._persons(groups, rows)
+        if sample_weight is not None:
+            persons = weighted_persons(sample_weight, persons, len(rows))
+        if persons is not None:
+            release = partial(self._release_of_groups, persons)
         if not self._is_inner():
             warn_weak_claim(self, plan.budget)
         with nullcontext() if self._is_inner() else callbacks(self) as tasks:

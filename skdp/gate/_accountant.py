@@ -21,7 +21,6 @@ UNWEIGHED = (
     "this fit protects groups, and is asked for integers of rows that have no weights: sum them by "
     "weighed_sum, or use one row of each person and of_persons."
 )
-WEIGHED = "this fit protects rows, and is asked for integers of rows that have weights."
 ROUNDING = Fraction(1, 2**40)  # of a share that is cut to what is left
 
 
@@ -277,8 +276,6 @@ class BudgetAccountant:
         unit = unit_of(value)
         if self.protects_groups and unit is None and not self.one_row_each:
             raise TypeError(UNWEIGHED)
-        if not self.protects_groups and unit not in (None, 1):
-            raise TypeError(WEIGHED)
         return unit or 1
 
     def _of_single_rows(self, value):

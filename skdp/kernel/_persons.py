@@ -65,7 +65,12 @@ def persons_table(persons, curator):
     return Table(PersonRows(persons), curator)
 
 
-def rows_of_persons(rows, persons, curator, *, cap, heads, made=None, one_each=False):
+def drawn_persons(persons, curator):
+    """Return the Persons of rows that are drawn by their weights."""
+    return persons.drawn(curator.coins)
+
+
+def rows_of_persons(rows, persons, curator, *, cap, heads, drawn, made=None, one_each=False):
     """Return the rows that a fit reads of persons.
 
     **Privacy** (add or remove one person with all rows). Of persons one row each is read, drawn by
@@ -73,7 +78,7 @@ def rows_of_persons(rows, persons, curator, *, cap, heads, made=None, one_each=F
     proved for rows holds. Or rows are weighed, so that those of one person move every sum by at
     most a unit, see :meth:`skdp.readers._persons.Persons.weights`.
     """
-    rows = weighed_rows(rows, persons, cap, curator.coins, heads)
+    rows = weighed_rows(rows, persons, cap, curator.coins, heads, drawn)
     if made is not None:
         rows = MADE[made](rows, cap, curator.coins)
     if one_each:
@@ -87,10 +92,7 @@ def present_rows(rows, entries=False):
     finite = _has_entries if entries else finite_rows
     is_there, rows = getattr(rows, "present", finite), getattr(rows, "joined", rows)
 
-    def statistic(start, block):
-        return [is_there(block)]
-
-    return np.concatenate(map_merge(rows, statistic, list.__add__))
+    return np.concatenate(map_merge(rows, lambda start, block: [is_there(block)], list.__add__))
 
 
 def _has_entries(block):

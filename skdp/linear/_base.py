@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.accounting import Budget
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import ResultsMixin
+from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.linear._coefficients import coefficients, from_least_squares, spread
 from skdp.linear._least_squares import ends, named
 from skdp.linear._line import line_plan, private_line
@@ -46,7 +47,9 @@ def rule_of_slopes(K):
     return GroupRule(noise=3.0 * math.sqrt(K), least=PERSONS * K)
 
 
-class LinearModel(ResultsMixin, ExplainedVarianceMixin, RegressorMixin, PrivateEstimator):
+class LinearModel(
+    WeightsMixin, ResultsMixin, ExplainedVarianceMixin, RegressorMixin, PrivateEstimator
+):
     """Base of linear regressions; ``alpha``, where it is a parameter, is a ridge penalty."""
 
     _target = "number"

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.accounting import Budget
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import ResultsMixin
+from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.linear._base import rule_of_slopes
 from skdp.linear._least_squares import ends, named
 from skdp.linear._logit import logit_plan, private_logit
@@ -35,7 +36,9 @@ NO_CLASSES = (
 SHRUNK = "slopes are shrunk as the law of their noise suggests: free post-processing"
 
 
-class PrivateLogisticRegression(ResultsMixin, AccuracyMixin, ClassifierMixin, PrivateEstimator):
+class PrivateLogisticRegression(
+    WeightsMixin, ResultsMixin, AccuracyMixin, ClassifierMixin, PrivateEstimator
+):
     """Logistic regression under differential privacy, without bounds on the data.
 
     Of two classes or of any number (multinomial). Columns may have any units: their places,

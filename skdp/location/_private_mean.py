@@ -12,6 +12,7 @@ from skdp.contracts._kinds import Core
 from skdp.denoising._parameter import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.kernel.pairs._distance import bounds_distance
 from skdp.location._bounded_moments import BoundedColumns, bounded_rule, check_bounds
 from skdp.location._bounded_search import between, bounded_mean_plan, release_bounded_mean
@@ -36,7 +37,7 @@ from skdp.utils._renamed import Renamed
 __all__ = ["PrivateMean"]
 
 
-class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
+class PrivateMean(WeightsMixin, VectorMixin, CentringMixin, PrivateEstimator):
     """Mean of a table under differential privacy, without bounds on the data.
 
     The rows may lie anywhere and have any scale. Histograms over all floats tell where the entries
@@ -48,8 +49,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy parameter, > 0: adding or removing one row changes the probability of no outcome
-        by more than a factor e^epsilon, up to ``delta``.
+        Privacy parameter, > 0.
     delta : float, default=1e-6
         Privacy parameter in (0, 1); choose it well below one over the number of rows. With
         ``bounds`` it may be 0: pure differential privacy, by Laplace noise, which for up to about

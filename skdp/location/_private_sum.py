@@ -8,6 +8,7 @@ from skdp.accounting import Plan, Step
 from skdp.columns._pair import bounded_sums
 from skdp.denoising._vector import VectorMixin
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.kernel._bounded import BoundedSums
 from skdp.location._bounded_moments import check_bounds
 from skdp.location._public import bounds_vectors
@@ -19,7 +20,7 @@ __all__ = ["PrivateSum"]
 SUMS = Step("sums", of=(BoundedSums,))
 
 
-class PrivateSum(VectorMixin, PrivateEstimator):
+class PrivateSum(WeightsMixin, VectorMixin, PrivateEstimator):
     """Sums of columns between public bounds under differential privacy.
 
     The noise has the size of the largest entry that the bounds allow. A mean is not told by a sum

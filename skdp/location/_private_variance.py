@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.denoising._parameter import DENOISER
 from skdp.denoising._vector import VectorMixin
+from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.location._bounded_moments import BoundedColumns
 from skdp.location._column_estimator import CLEAR, UNTOLD, ColumnEstimator, doubt_variance
 from skdp.utils._renamed import Renamed
@@ -14,7 +15,7 @@ from skdp.utils._renamed import Renamed
 __all__ = ["PrivateVariance"]
 
 
-class PrivateVariance(VectorMixin, ColumnEstimator):
+class PrivateVariance(WeightsMixin, VectorMixin, ColumnEstimator):
     """Variances of the columns under differential privacy, without bounds on the data.
 
     Parameters

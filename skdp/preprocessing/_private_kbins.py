@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.accounting import Plan
 from skdp.columns import rank_steps
+from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.location._public import bounds_vectors
 from skdp.location._quantiles import rank_rule
 from skdp.location._rank_release import release_quantiles
@@ -23,7 +24,7 @@ UNTOLD = "the edges of the bins are not known: all rows are in the first. Use a 
 
 
 @transforms_pieces
-class PrivateKBinsDiscretizer(Scaler):
+class PrivateKBinsDiscretizer(WeightsMixin, Scaler):
     """Cut columns of numbers into bins of about equally many rows, at released quantiles.
 
     A private :class:`sklearn.preprocessing.KBinsDiscretizer` with ``strategy="quantile"``. Nothing

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.location._column_estimator import doubt_variance
 from skdp.preprocessing._scaler import Scaler
 
@@ -13,7 +14,7 @@ UNCLEAR = (
 )
 
 
-class PrivateStandardScaler(Scaler):
+class PrivateStandardScaler(WeightsMixin, Scaler):
     """Subtract means and divide by standard deviations that were released with noise.
 
     A private :class:`sklearn.preprocessing.StandardScaler`. Nothing needs to be known about the

@@ -1,7 +1,7 @@
 """Whose row each row is, the weights of rows that belong to one person, and one row for each."""
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -88,10 +88,21 @@ class Persons:
     # absent
     codes: np.ndarray
     n: int  # number of persons
+    shares: np.ndarray | None = None  # shape (n_rows,): of rows that count less than 1, in [0, 1]
 
     def of(self, valid):
         """Return the persons of the rows where ``valid`` is True; the others are nobody's."""
-        return self if valid.all() else Persons(np.where(valid, self.codes, -1), self.n)
+        return self if valid.all() else replace(self, codes=np.where(valid, self.codes, -1))
+
+    def drawn(self, coins):
+        """Return the persons of rows that are drawn, each with its share as probability.
+
+        **Privacy**: a row is drawn by its own share and key.
+        """
+        if self.shares is None:
+            return self
+        drawn = coins.keys(0, len(self.codes), use="row drawn by weight") < self.shares * 2.0**64
+        return Persons(np.where(drawn, self.codes, -1), self.n)
 
     def some(self, rows):
         """Return the persons of some of the rows: a slice, or an array of their places."""
@@ -121,11 +132,15 @@ class Persons:
         where m > cap, but at most ``GRAIN cap``. So ``c m <= GRAIN cap = unit``: integer vectors of
         norm at most D, a function of their rows, add up to ``|sum c q| <= c m D <= unit D`` in any
         norm, exactly. The weights of a person depend on the number and the keys of its own rows
-        alone.
+        alone. A row with a share s weighs ``floor(c s + u)`` or c, the smaller one, with u in
+        [0, 1) from its key: at most c, and ``c s`` on average.
         """
         sizes, most = self.sizes(), GRAIN * cap
         weights = np.append(_of_rows(np.minimum(sizes, most), cap), 0)[self.codes]  # nobody's: last
         weights[~self._kept(sizes, most, coins)] = 0
+        if self.shares is not None:
+            u = coins.keys(0, len(weights), use="rounded weight") / 2.0**64
+            weights = np.minimum(np.floor(weights * self.shares + u), weights)
         return weights.astype(np.int16), most
 
     def mass(self, cap):
@@ -255,13 +270,14 @@ class SampledRows(MappedRows):
         return each(total, partial(weighed, unit=1))
 
 
-def weighed_rows(rows, persons, cap, coins, heads):
-    """Return rows that count with the weights of :meth:`Persons.weights`; a view stays a view."""
+def weighed_rows(rows, persons, cap, coins, heads, drawn=None):
+    """Return rows that count with :meth:`Persons.weights`; one of a person is of those drawn."""
     if isinstance(rows, MappedRows):
         view = copy(rows)
-        view._rows = weighed_rows(rows._rows, persons, cap, coins, heads)
+        view._rows = weighed_rows(rows._rows, persons, cap, coins, heads, drawn)
         return view
-    return WeighedRows(rows, persons, *persons.weights(cap, coins), heads, cap)
+    weights = persons.weights(cap, coins)
+    return WeighedRows(rows, persons if drawn is None else drawn, *weights, heads, cap)
 
 
 def representatives_of(rows, coins):

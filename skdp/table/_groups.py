@@ -4,7 +4,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from skdp.accounting import Step
-from skdp.kernel._persons import PersonsWithMore, persons_table, present_rows, rows_of_persons
+from skdp.kernel._persons import (
+    PersonsWithMore,
+    drawn_persons,
+    persons_table,
+    present_rows,
+    rows_of_persons,
+)
 from skdp.readers._frames import FrameRows
 from skdp.readers._ids import persons_of, split_unit_ids
 from skdp.readers._persons import NoisyUnitCount, weighed_rows
@@ -37,7 +43,9 @@ SOME_ROWS = (
     "groups: each counts as {cap} rows at most, by all that it has with less weight "
     "(rows_per_group_ = {cap})"
 )
+WEIGHTED = "sample_weight: a row counts with its weight, at most once"
 GROUP_COUNT = Step("group count", at_most=0.01, of=(PersonsWithMore,))
+DRAWN_COUNT = replace(GROUP_COUNT, label="drawn row count")
 FIT = "fit"
 GAUSSIAN = ("gdp", "zcdp")
 
@@ -64,13 +72,17 @@ def one_row_per_unit(groups, rows, coins, made):
     return made(weighed_rows(rows, persons.of(present_rows(rows)), 1, coins, None), coins)
 
 
-def grouped_plan(plan, estimator):
-    """Return the plan of a fit with groups: what finds the persons, then the fit as it is."""
+def grouped_plan(plan, estimator, *, unit="group"):
+    """Return the plan of a fit with groups: what finds the persons, then the fit as it is.
+
+    Of rows with weights each is a person: the ``unit`` is a row.
+    """
     if any(hasattr(value, "guarantees") for value in vars(estimator).values()):
         raise ValueError(PERSONAL)
     gaussian = plan.budget.measure in GAUSSIAN
-    steps = [GROUP_COUNT] if gaussian else []
-    if gaussian and estimator._weighs_groups and _given_cap(estimator) == "auto":
+    steps = [_counted(unit)] if gaussian else []
+    weighs = estimator._weighs_groups and unit == "group"
+    if gaussian and weighs and _given_cap(estimator) == "auto":
         steps += CAP_STEPS
     inner = [replace(step, label=f"{FIT}/{step.label}") for step in plan.steps]
     return replace(
@@ -78,8 +90,12 @@ def grouped_plan(plan, estimator):
         steps=(*steps, Step(FIT, "child"), *inner),
         failure_events=tuple((f"{FIT}/{name}", p) for name, p in plan.failure_events),
         assumptions=tuple(f"{FIT}: {text}" for text in plan.assumptions),
-        privacy_unit="group",
+        privacy_unit=unit,
     )
+
+
+def _counted(unit):
+    return GROUP_COUNT if unit == "group" else DRAWN_COUNT
 
 
 def rows_of_groups(estimator, persons, rows, curator):
@@ -91,16 +107,20 @@ def rows_of_groups(estimator, persons, rows, curator):
     :mod:`skdp.kernel._persons`, and of :func:`skdp.kernel._persons.rows_of_persons`.
     """
     persons, heads = persons.of(present_rows(rows, estimator._gaps)), None
-    table = persons_table(persons, curator)
+    drawn, unit = drawn_persons(persons, curator), "group" if curator.protects_groups else "row"
+    table = persons_table(drawn, curator)
     if table.budget.measure in GAUSSIAN:
-        told = table.ask(PersonsWithMore(), GROUP_COUNT)
+        told = table.ask(PersonsWithMore(), _counted(unit))
         heads = NoisyUnitCount(float(told.value[0]), told.scale)
-    cap = _cap(estimator, table, rows.n_features)
-    curator.decide(ONE_ROW if cap == 1 else SOME_ROWS.format(cap=cap))
+    cap = 1 if unit == "row" else _cap(estimator, table, rows.n_features)
+    if persons.shares is not None:
+        curator.decide(WEIGHTED)
+    if unit == "group":
+        curator.decide(ONE_ROW if cap == 1 else SOME_ROWS.format(cap=cap))
     inner, one_each = curator.child(FIT, curator.remaining), not estimator._weighs_groups
-    made = {"made": estimator._made_of_groups(), "one_each": one_each}
-    rows = rows_of_persons(rows, persons, inner, cap=cap, heads=heads, **made)
-    return rows, inner, {"rows_per_group_": cap}
+    made = {"made": estimator._made_of_groups() if unit == "group" else None, "one_each": one_each}
+    rows = rows_of_persons(rows, persons, inner, cap=cap, heads=heads, drawn=drawn, **made)
+    return rows, inner, {"rows_per_group_": cap} if unit == "group" else {}
 
 
 def _cap(estimator, table, n_features):

@@ -8,7 +8,7 @@ import pytest
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.pipeline import make_pipeline
 
-from skdp import FriendlyCoreKMeans, LloydKMeans, PrivatePipeline
+from skdp import FriendlyCoreKMeans, PrivatePipeline
 from skdp.model_selection import PrivateSearchCV
 
 pytestmark = [
@@ -33,16 +33,6 @@ def test_a_line_for_kmeans_needs_another_name_only():
     assert near(fit.cluster_centers_) and fit.n_clusters_ == 3
     assert FriendlyCoreKMeans(3, n_init="auto").get_params()["n_init"] == "auto"
     assert np.array_equal(fit.fit_predict(X, sample_weight=None), fit.predict(X))
-
-
-@pytest.mark.parametrize("make", [FriendlyCoreKMeans, LloydKMeans])
-def test_weights_are_refused_with_the_reason(make):
-    model = make(2)
-    for use in (model.fit, model.fit_predict):
-        with pytest.raises(TypeError, match="rows that count once"):
-            use(X, sample_weight=np.ones(len(X)))
-    with pytest.raises(TypeError, match="fit takes X alone"):
-        model.fit(X, weights=None)
 
 
 def test_steps_have_an_upper_bound():

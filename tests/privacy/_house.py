@@ -474,6 +474,8 @@ IMPORTS = {
     "_contribution_bound": {"accounting", "kernel"},
     "_groups": {"_contribution_bound", "_config", "accounting", "readers", "kernel"},
     "_split_target": {"_config", "_schema", "_threads", "contracts", "readers"},
+    "_weights": {"_config", "readers"},
+    "_weights_mixin": {"_compat"},
     "_levels": {"readers"},
     "_supervised": {"_config", "_levels", "_schema", "readers"},
     "_target": {"_levels", "accounting", "exceptions", "kernel", "mechanisms"},
@@ -547,6 +549,7 @@ IMPORTS = {
         "_planning_mixin",
         "_fits_elsewhere",
         "_supervised",
+        "_weights",
         "_budget_allocation",
         "_private_part",
         "accounting",
@@ -618,12 +621,14 @@ IMPORTS = {
         "contracts",
         "exceptions",
     },
-    "location": BASE | ENGINE | {"location", "denoising", "_estimator", "contracts"},
+    "location": BASE
+    | ENGINE
+    | {"location", "denoising", "_estimator", "_weights_mixin", "contracts"},
     "additive": BASE
     | ENGINE
     | {"additive", "covariance/engine", "linear/engine", "_estimator", "_target"},
     "boosting": BASE | ENGINE | {"boosting", "additive"},
-    "cluster": BASE | ENGINE | {"cluster", "_estimator", "contracts"},
+    "cluster": BASE | ENGINE | {"cluster", "_estimator", "_weights_mixin", "contracts"},
     "covariance/engine": ENGINE | {"covariance/engine"},
     "covariance/published": ENGINE
     | {"covariance/published", "covariance/engine", "friendly/published", "cluster"},
@@ -634,7 +639,7 @@ IMPORTS = {
     "linear/engine": ENGINE | {"linear/engine", "covariance/engine", "_public"},
     "linear": BASE
     | ENGINE
-    | {"linear", "linear/engine", "covariance/engine", "_estimator", "contracts"},
+    | {"linear", "linear/engine", "covariance/engine", "_estimator", "_weights_mixin", "contracts"},
     "mixture": BASE | ENGINE | {"cluster", "mixture", "_estimator", "contracts"},
     "stats/engine": ENGINE | {"stats/engine", "_public"},
     "stats": BASE
@@ -643,7 +648,7 @@ IMPORTS = {
     "preprocessing": BASE
     | ENGINE
     | {"preprocessing", "location", "denoising", "rowwise", "summary", "additive"}
-    | {"_supervised", "_target", "_estimator", "contracts"},
+    | {"_supervised", "_target", "_estimator", "_weights_mixin", "contracts"},
     "audit": BASE
     | ENGINE
     | {"audit", "_curator", "_estimator", "contracts", "location", "model_selection"},
@@ -681,10 +686,10 @@ FOLDERS = {
         """,
     "table": """
         _split_target _contribution_bound _groups _levels _batched _row_methods _schema _supervised
-        _target
+        _target _weights
         """,
     "estimator": """
-        _estimator _fits_elsewhere _planning_mixin _results
+        _estimator _fits_elsewhere _planning_mixin _results _weights_mixin
         """,
 }
 ENGINE_FILES |= {

@@ -1,0 +1,71 @@
+"""Weights of rows: sample_weight, read by row with X."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from skdp.readers._persons import Persons
+from skdp.utils._config import get_config
+
+__all__ = ["refuse_weights", "weighted_persons"]
+
+IGNORED = (
+    'Leave such rows out, or set skdp.config_context(invalid_rows="ignore"), where they count as '
+    "absent."
+)
+NO_NUMBERS = (
+    "sample_weight must be an array of real numbers, or a series, with one entry for each row of "
+    "X. Got another type."
+)
+NO_TYPE = (
+    'Under invalid_rows="ignore" pass sample_weight as an array or a series, which has a type of '
+    "its own: that of a list hangs on its entries."
+)
+LENGTHS = (
+    "sample_weight must have one entry for each row of X. Pass an array of shape (n_samples,)."
+)
+OUTSIDE = (
+    "sample_weight must lie in [0, 1], as a row counts once at most. Got other weights, or NaN. "
+    f"Divide by a public bound, as sample_weight / 50. {IGNORED}"
+)
+NO_WEIGHT = "sample_weight is zero for all rows. Give one row at least a positive weight."
+ELSEWHERE = "a remote table takes no sample_weight. Fit without, or where the rows are."
+
+
+def refuse_weights(sample_weight):
+    """Raise ValueError for weights of rows that another process holds."""
+    if sample_weight is not None:
+        raise ValueError(ELSEWHERE)
+
+
+def weighted_persons(sample_weight, persons, n_rows):
+    """Return the Persons of rows that count with weights; without any, each row is a person.
+
+    What it raises, it raises before anything is charged. **Privacy**: the weight of a row is a
+    function of its own entry, 0 of one that is no weight.
+    """
+    shares = _numbers_of(sample_weight)
+    if shares.shape != (n_rows,):
+        raise ValueError(LENGTHS)
+    with np.errstate(invalid="ignore"):
+        valid = (shares >= 0) & (shares <= 1)
+    if not valid.all() and get_config()["invalid_rows"] != "ignore":
+        raise ValueError(OUTSIDE)
+    if not shares.any() and get_config()["invalid_rows"] != "ignore":
+        raise ValueError(NO_WEIGHT)
+    if persons is None:
+        persons = Persons(np.arange(n_rows), n_rows)
+    shares = np.where(valid, shares, 0.0)
+    return replace(persons.of(shares > 0), shares=shares)
+
+
+def _numbers_of(sample_weight):
+    if get_config()["invalid_rows"] == "ignore" and not hasattr(sample_weight, "dtype"):
+        raise ValueError(NO_TYPE)
+    try:
+        shares = np.asarray(sample_weight)
+        if shares.dtype.kind in "biuf":
+            return shares.astype(np.float64)
+    except Exception:  # which may quote entries
+        pass
+    raise ValueError(NO_NUMBERS)
