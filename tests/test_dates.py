@@ -12,6 +12,7 @@ from sklearn.base import clone
 from skdp import (
     FriendlyCoreFilter,
     FriendlyCoreKMeans,
+    LloydKMeans,
     MarginalReleaser,
     PrivateAdditiveClassifier,
     PrivateAdditiveRegressor,
@@ -184,3 +185,28 @@ def test_plots_write_dates():
 def test_synthetic_rows_are_dates():
     rows = MarginalReleaser(1, domain="auto", random_state=0).fit(table()).sample(50)
     assert rows["day"].dtype.kind == "M" and rows["stay"].dtype.kind == "m"
+
+
+def test_centres_are_dates():
+    X = table()
+    late = X.assign(day=X["day"] + 3000 * DAY)
+    both = pd.concat([X, late])[["day"]]
+    for model in (FriendlyCoreKMeans(2), LloydKMeans(2, bounds=(START, END + 3000 * DAY))):
+        fit = model.set_params(random_state=0, epsilon=8.0).fit(both)
+        first, second = np.sort(fit.cluster_centers_[:, 0])
+        assert fit.cluster_centers_.dtype.kind == "M"
+        assert abs(first - X["day"].mean()) < 40 * DAY
+        assert abs(second - first - 3000 * DAY) < 60 * DAY
+        assert len(np.unique(fit.predict(both))) == 2 and fit.transform(both).shape[1] == 2
+    mixed = FriendlyCoreKMeans(1, random_state=0).fit(X[["day", "age"]]).cluster_centers_
+    assert isinstance(mixed[0, 0], pd.Timestamp) and isinstance(mixed[0, 1], float)
+
+
+def test_slopes_of_dates_are_told_per_day():
+    X = table(20_000)
+    days = (X["day"] - START) / DAY
+    y = 0.5 * days + X["age"] + np.random.default_rng(1).normal(size=len(X))
+    told = PrivateLinearRegression(random_state=0, epsilon=8.0).fit(X[["day", "age"]], y).results()
+    assert told["variable"].tolist() == ["day per day", "age", "intercept"]
+    assert abs(told["value"][0] - 0.5) < 0.01 and abs(told["value"][1] - 1) < 0.1
+    assert told["low"][0] < 0.5 < told["high"][0]

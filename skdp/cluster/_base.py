@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.kernel._statistic import Rule, public
 from skdp.mechanisms import finite_rows
+from skdp.readers._dated import Dated
 from skdp.table._batched import apply_batched, sum_of_pieces, transforms_pieces
 from skdp.table._groups import GroupRule, without_groups
 from skdp.table._schema import numbers_of_dates
@@ -94,9 +95,11 @@ class CentersMixin(WeightsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     Their results are local: as private as the rows that are passed.
     """
 
+    cluster_centers_ = Dated()
+
     @property
     def _n_features_out(self):
-        return self.cluster_centers_.shape[0]
+        return vars(self)["cluster_centers_"].shape[0]
 
     def _rows(self, X):
         check_is_fitted(self)
@@ -178,7 +181,7 @@ class CentersMixin(WeightsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return -float(np.square(distances).sum())
 
     def _centred(self, X):
-        return _centred(self._rows(X), self.cluster_centers_)
+        return _centred(self._rows(X), vars(self)["cluster_centers_"])
 
     @property
     def labels_(self):

@@ -103,7 +103,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        The released centres. Always finite.
+        The released centres, always finite; dates of columns of dates.
     n_clusters_ : int
         The number of clusters: ``n_clusters``, or the number that was chosen.
     cost_curve_ : ndarray of shape (max_clusters,)

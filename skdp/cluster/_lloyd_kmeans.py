@@ -67,7 +67,7 @@ class LloydKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        The released centres. Always finite.
+        The released centres, always finite; dates of columns of dates.
     inertia_ : float
         Released estimate of the sum of squared distances of the rows to their centres. Distances
         beyond the radius of a cell of the ball count as that. With ``groups`` a row counts as its

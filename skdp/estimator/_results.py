@@ -7,6 +7,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skdp.readers._calendar import UNITS
 from skdp.readers._dated import as_numbers, calendars_of
 from skdp.utils._warnings import MOST_NAMED, Doubt
 
@@ -196,23 +197,30 @@ def lines_of(estimator, confidence, parameters):
     names = _names(last, shown.value.shape, numbered=not axes)
     columns = {"variable": names, **axes, **{name: cell.ravel() for name, cell in cells.items()}}
     columns["reliable"] = columns["reliable"].tolist()
-    columns |= _in_dates(last, {name: columns[name] for name in ("value", "low", "high")})
+    columns |= _in_dates(last, {name: columns[name] for name in ("variable", *ENDS)})
     if hasattr(last, "rows_per_group_"):
         columns["rows_per_group"] = [int(last.rows_per_group_)] * len(names)
     return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
 
 
 def _in_dates(estimator, columns):
-    """Return cells with the locations of dates and durations in their own types."""
+    """Return cells with the locations of dates and durations in their own types, slopes per day."""
     calendars = calendars_of(estimator)
-    if calendars is None or not hasattr(estimator, "location_"):
+    if calendars is None or not (hasattr(estimator, "location_") or hasattr(estimator, "coef_")):
         return columns
-    return {
+    if hasattr(estimator, "coef_"):
+        calendars = [*calendars, None]  # of the intercept
+        dated = np.resize([one is not None for one in calendars], len(columns["variable"]))
+        cells = zip(columns["variable"], dated, strict=True)
+        names = [f"{name} per day" if is_date else name for name, is_date in cells]
+        scale = np.where(dated, UNITS["D"], 1.0)
+        return {"variable": names, **{name: columns[name] * scale for name in ENDS}}
+    return columns | {
         name: [
             cell if (own := calendars[i % len(calendars)]) is None else own.scalar(cell)
-            for i, cell in enumerate(cells.tolist())
+            for i, cell in enumerate(columns[name].tolist())
         ]
-        for name, cells in columns.items()
+        for name in ENDS
     }
 
 
