@@ -1,13 +1,16 @@
 """What a private search costs and gains.
 
-    python benchmarks/search.py [runs|search] [TABLE[:N] ...]
+    python benchmarks/search.py [runs|search|worst|declined] [TABLE[:N[:EPSILON]] ...]
 
 AUC of a fifth of the rows that was held out, the mean of N splits, three by default; delta is 1e-6,
 classes and levels are public. ``runs``: one fit with the defaults, the same with the rows and the
 budget of a run of a search, and the best of six candidates by the test rows, which no search can
 reach. ``search``: one fit beside ``PrivateSearchCV`` over these candidates, with its defaults,
-where rows are enough for a search; the others are one fit with .994 of mu. The tables have set
-``min_rows``; ``children``, ``heart`` and others of ``boosting.py`` have not.
+where rows are enough for a search; the others are one fit with .994 of mu. ``worst``: one fit
+beside each candidate with the rows and the budget of a run: the winner of any search is one of
+them. ``declined``: one fit beside that in place of a search, with the same seeds of noise, by which
+the difference is known well. The tables have set ``min_rows``; ``children``, ``heart`` and others
+of ``boosting.py`` have not.
 """
 
 import itertools
@@ -45,21 +48,56 @@ def model_of(train, epsilon, seed):
     )
 
 
+def budgets_of(model, epsilon):
+    """Return the SearchBudgets of a search with its defaults, and the part of a run's rows."""
+    search = PrivateSearchCV(model, GRID, epsilon=epsilon, delta=DELTA)
+    budgets = search_budgets(epsilon, DELTA, search._trials(), 6, 0.0, counted=True)
+    return budgets, 1 - search.holdout
+
+
+def with_budget(model, budget):
+    """Return a clone with another budget."""
+    return clone(model).set_params(epsilon=float(budget.epsilon), delta=float(budget.delta))
+
+
+def each_of(model, X, y, test):
+    """Return the AUC of each candidate."""
+    return [
+        area(clone(model).set_params(n_bins=b, n_cycles=c).fit(X, y), test)
+        for b, c in itertools.product(*GRID.values())
+    ]
+
+
 def runs(name, epsilon, seed):
     """Return the AUC of one fit, and of a run and the best candidate less that."""
     train, test = split(name, seed)
     y, model = train.y.astype(int), model_of(train, epsilon, seed)
     one = area(model.fit(train.X, y), test)
-    search = PrivateSearchCV(model, GRID, epsilon=epsilon, delta=DELTA)
-    run = search_budgets(epsilon, DELTA, search._trials(), 6, 0.0).run
-    kept = np.random.default_rng(seed).random(len(y)) >= search.holdout
-    alike = clone(model).set_params(epsilon=float(run.epsilon), delta=float(run.delta))
-    alike = area(alike.fit(train.X[kept].reset_index(drop=True), y[kept]), test)
-    each = [
-        area(clone(model).set_params(n_bins=b, n_cycles=c).fit(train.X, y), test)
-        for b, c in itertools.product(*GRID.values())
-    ]
-    return [one, alike - one, *(np.array(each) - one)]
+    budgets, part = budgets_of(model, epsilon)
+    kept = np.random.default_rng(seed).random(len(y)) < part
+    alike = with_budget(model, budgets.run).fit(train.X[kept].reset_index(drop=True), y[kept])
+    return [one, area(alike, test) - one, *(np.array(each_of(model, train.X, y, test)) - one)]
+
+
+def worst(name, epsilon, seed):
+    """Return the AUC of one fit, and that of each candidate as a run less that."""
+    train, test = split(name, seed)
+    y, model = train.y.astype(int), model_of(train, epsilon, seed)
+    one = area(model.fit(train.X, y), test)
+    budgets, part = budgets_of(model, epsilon)
+    kept = np.random.default_rng(seed).random(len(y)) < part
+    run = with_budget(model, budgets.run)
+    each = each_of(run, train.X[kept].reset_index(drop=True), y[kept], test)
+    return [one, *(np.array(each) - one)]
+
+
+def declined(name, epsilon, seed):
+    """Return the AUC of one fit, and that of the fit in place of a search less that."""
+    train, test = split(name, seed)
+    y, model = train.y.astype(int), model_of(train, epsilon, seed)
+    alone = with_budget(model, budgets_of(model, epsilon)[0].alone)
+    one = area(model.fit(train.X, y), test)
+    return [one, area(alone.fit(train.X, y), test) - one]
 
 
 def searched(name, epsilon, seed):
@@ -73,25 +111,32 @@ def searched(name, epsilon, seed):
     return [one, area(search, test) - one, search.best_index_ >= 0]
 
 
+def told_of(what, told):
+    """Return the words for what was measured, (splits, numbers)."""
+    mean, error = told.mean(axis=0), told.std(axis=0, ddof=1) / np.sqrt(len(told))
+    one = f"one fit {mean[0]:.4f}  "
+    if what == "runs":
+        return f"{one}a run {mean[1]:+.4f}  best candidate {mean[2:].max():+.4f}"
+    if what == "worst":
+        return f"{one}worst candidate {mean[1:].min():+.4f}  best {mean[1:].max():+.4f}"
+    if what == "declined":
+        return f"{one}in its place {mean[1]:+.5f} +- {error[1]:.5f}"
+    return f"{one}search {mean[1]:+.4f} (least {told[:, 1].min():+.4f})  searched {mean[2]:.2f}"
+
+
 def main(what="runs", *tables):
     """Print a line for each table and epsilon."""
-    for cell, epsilon in itertools.product(tables or TABLES, EPSILONS):
-        name, _, splits = cell.partition(":")
+    measure = {"runs": runs, "search": searched, "worst": worst, "declined": declined}[what]
+    for cell in tables or TABLES:
+        name, splits, only = (*cell.split(":"), "", "")[:3]
         if missing(name):
             print(name, "needs", *missing(name))
             continue
-        start = time.process_time()
-        measure = runs if what == "runs" else searched
-        seeds = range(int(splits or SPLITS))
-        told = np.array([measure(name, epsilon, seed) for seed in seeds], dtype=float)
-        mean, seconds = told.mean(axis=0), time.process_time() - start
-        line = f"{name:10} {epsilon:<4g} one fit {mean[0]:.4f}  "
-        if what == "runs":
-            line += f"a run {mean[1]:+.4f}  best candidate {mean[2:].max():+.4f}"
-        else:
-            line += f"search {mean[1]:+.4f} (least {told[:, 1].min():+.4f})  "
-            line += f"searched {mean[2]:.2f}"
-        print(f"{line}  {seconds:.0f} s", flush=True)
+        for epsilon in (float(only),) if only else EPSILONS:
+            start, seeds = time.process_time(), range(int(splits or SPLITS))
+            told = np.array([measure(name, epsilon, seed) for seed in seeds], dtype=float)
+            seconds = time.process_time() - start
+            print(f"{name:10} {epsilon:<4g} {told_of(what, told)}  {seconds:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

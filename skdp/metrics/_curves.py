@@ -18,6 +18,7 @@ CLEAR = 3.0  # standard deviations of its noise that a class has rows
 CELLS = Step("cells", at_most=FIRST, of=(ScoreCells,))
 FINER = Step("finer cells", at_most=0.25, of=(ScoreCells,))  # if scores lie in few bins
 PLACES = Step("places", of=(ScoreCells,))
+TIED = 8.0  # times an even part of both classes in a bin, which no cut leaves of scores apart
 CROWDED = 4.0  # deviations of the area by noise that the order of scores in bins may add to it
 CLOSE = "scores lie in few bins, which were cut into parts"
 
@@ -117,7 +118,7 @@ def _finer(table, positives, used, starts, first):
         inverse = np.linalg.inv(coarse.T @ coarse + C.T @ (C / sd**2))
         h = (y_first[j] / sd_first) @ coarse + y[j] @ (C / sd**2)
         noise = np.linalg.cholesky((inverse + inverse.T) / 2)
-        finer.append(_Start.of(own, h @ inverse, noise, start.one_sided))
+        finer.append(_Start.of(own, h @ inverse, noise, start.one_sided, is_finer=True))
     return finer, edges
 
 
@@ -132,16 +133,17 @@ class _Start:
     told: bool
     outside: bool
     one_sided: bool  # whether negatives have no logarithmic loss: of one class of several
+    is_finer: bool = False  # whether bins with many rows have been cut
 
     @classmethod
-    def of(cls, edges, h, noise, one_sided):
+    def of(cls, edges, h, noise, one_sided, *, is_finer=False):
         sums = np.cumsum(h, axis=1)
         sd = float(np.linalg.norm(noise.sum(axis=0)))
         beyond = np.flatnonzero((edges[1:] <= 0) | (edges[:-1] > 1))
         beyond_sd = float(np.linalg.norm(noise[beyond].sum(axis=0))) * np.sqrt(2)
         outside = bool(h[:, beyond].sum() > SURE * beyond_sd)
         told = bool(sums[:, -1].min() > CLEAR * sd) and not outside
-        return cls(edges, h, noise, rising(sums), told, outside, one_sided)
+        return cls(edges, h, noise, rising(sums), told, outside, one_sided, is_finer)
 
     def crowded(self, sd):
         """Return whether the order of scores inside of bins may be most of the area's error.
@@ -167,14 +169,25 @@ class _Start:
         return float(f1 @ f0)
 
     @property
+    def tied(self):
+        """Which bins have many rows, although those were cut: their scores are ties, (bins,)."""
+        masses = np.diff(self.below, axis=1).sum(axis=0)
+        return self.is_finer & (masses > TIED / len(masses))
+
+    @property
     def questions(self):
-        """Integers at the left and the right end of bins, (4, 2, bins) each, of length GAIN."""
+        """Integers at the left and the right end of bins, (4, 2, bins) each, of length GAIN.
+
+        Ties have the placement of the middle, wherever they lie in a bin: so what is not known of
+        the number of rows there does not move the area.
+        """
         right_side = np.array([1 - self.below[1], self.below[0]]) - self.area
+        middle = (right_side[:, 1:] + right_side[:, :-1]) / 2
         gain = GAIN * np.sqrt(1 - 2 * REST) / self._reach
         ends = []
         for cut in (slice(None, -1), slice(1, None)):
             asked = np.zeros((4, 2, len(self.h[0])))
-            asked[0, 0], asked[1, 1] = gain * right_side[:, cut]
+            asked[0, 0], asked[1, 1] = gain * np.where(self.tied, middle, right_side[:, cut])
             asked[2:] = GAIN * np.sqrt(REST) * (self._losses(self.edges[cut]) - self._middle)
             asked[2:] /= self._inside[:, None, None]
             ends.append(np.trunc(asked).astype(np.int64))
@@ -204,15 +217,16 @@ class _Start:
         q = (left + right)[[0, 1], [0, 1]] / 2
         cov = self.noise @ self.noise.T
         scale = self._reach / np.sqrt(1 - 2 * REST) / self.n
-        known = np.einsum("cb,cb->c", q, self.h) @ scale
+        known = np.einsum("cb,cb->c", q, self.h)
         known_var = np.einsum("cb,cb->c", q @ cov, q) @ np.square(scale)
         asked_var = sd**2 * np.square(scale).sum()
         part = known_var / (
             known_var + asked_var
         )  # one for both classes: ties inside of bins cancel
-        shift = part * (y[:2] @ scale) + (1 - part) * known
-        area = self.area + shift
-        lost = np.abs(shift) * np.linalg.norm(self.noise.sum(axis=0)) / self.n.min()
+        shift = scale * (part * y[:2] + (1 - part) * known)
+        area = self.area + shift.sum()
+        # the number of rows of a class is off, and with it what its rows move the area by
+        lost = np.linalg.norm(shift / self.n) * np.linalg.norm(self.noise.sum(axis=0))
         var = part * asked_var + self._second_order() + lost**2
         h, covs = self._corrected(q, y, sd, np.abs(right - left)[[0, 1], [0, 1]])
         inside = y[2:] * self._inside / np.sqrt(REST)

@@ -17,7 +17,14 @@ class MetricNumbers(ResultsMixin):
     def _doubt_numbers(self, curator):
         if hasattr(curator, "column_names"):
             curator.column_names = np.array(self.metric_names_, dtype=object)
+        for text, metric in self._doubts():
+            curator.doubt(text, np.char.startswith(np.array(self.metric_names_), metric))
+        self._report(curator)
         super()._doubt_numbers(curator)
+
+    def _doubts(self):
+        """Return what is doubted beside long intervals: texts, and how names of metrics begin."""
+        return ()
 
     def _rate(self, metric):
         """Return a number by its name."""

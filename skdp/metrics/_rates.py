@@ -10,7 +10,7 @@ from skdp.metrics._curves import CLEAR
 from skdp.metrics._strategy import LOGIT_END
 from skdp.scales._noise_level import noise_quantile
 
-__all__ = ["RATES", "Rate", "all_rates", "calibration", "is_cut", "rate_at", "wilson"]
+__all__ = ["RATES", "Rate", "all_rates", "calibration", "is_cut", "is_tied", "rate_at", "wilson"]
 
 # name -> what a row adds to the numerator and to the denominator: (TN, FP, FN, TP) each
 RATES = {
@@ -24,6 +24,9 @@ RATES = {
     "prevalence": ((0, 0, 1, 1), (1, 1, 1, 1)),
     "f1": ((0, 0, 0, 2), (0, 1, 1, 2)),
 }
+POINT = 1e-12  # width of a bin at 0 or 1 whose scores are equal
+# Part of pairs of the classes in one bin: leaves of six trees of 16 have up to .07, constants .5.
+MANY_TIES = 0.1
 AT_HALF = "accuracy", "precision", "recall", "f1", "prevalence"  # that a report lists
 
 
@@ -94,6 +97,12 @@ def is_cut(curves, one_sided):
         move[above], move[-1] = -1.0, 1.0
         rows, var = rows + move @ curves.sums[0], var + move @ curves.cov[0] @ move
     return bool(rows > CLEAR * np.sqrt(max(var, 0.0)))
+
+
+def is_tied(curves):
+    """Return whether many pairs of the classes lie in one bin, which is more than one score."""
+    apart = (curves.edges[1:] > POINT) & (curves.edges[:-1] < 1 - POINT)
+    return bool(np.diff(curves.below, axis=1)[:, apart].prod(axis=0).sum() / 2 > MANY_TIES)
 
 
 def rate_at(curves, name, threshold):

@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.metrics._curves import middles
 from skdp.metrics._numbers import MetricNumbers
-from skdp.metrics._rates import RATES, all_rates, calibration, is_cut, rate_at
+from skdp.metrics._rates import RATES, all_rates, calibration, is_cut, is_tied, rate_at
 from skdp.scales._noise_level import check_confidence, check_sampling
 
 __all__ = ["ReportMethods"]
@@ -16,18 +16,21 @@ CUT = (
     "rows have scores beyond a logit of 10 on the wrong side, where their loss is cut at 10: "
     "without the cut it is larger, or infinite. Calibrate the model, or clip its scores"
 )
+TIES = (
+    "so many scores lie close together that they count as ties. If they differ, the area is "
+    "another one: pass scores that are farther apart"
+)
 
 
 class ReportMethods(MetricNumbers):
     """Methods of a report, which has ``curves_``, ``confusion_`` and ``classes_``."""
 
-    def _doubt_numbers(self, curator):
-        several = len(self.curves_) > 1
-        if any(one.told and is_cut(one, several) for one in self.curves_):
-            curator.column_names = np.array(self.metric_names_, dtype=object)
-            curator.doubt(CUT, np.array(self.metric_names_) == "log_loss")
-            self._report(curator)
-        super()._doubt_numbers(curator)
+    def _doubts(self):
+        told = [one for one in self.curves_ if one.told]
+        if any(is_cut(one, len(self.curves_) > 1) for one in told):
+            yield CUT, "log_loss"
+        if any(map(is_tied, told)):
+            yield TIES, "roc_auc"
 
     def _rates(self):
         self._told()

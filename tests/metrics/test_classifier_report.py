@@ -212,6 +212,29 @@ def test_a_cut_of_the_logarithmic_loss_is_said(classes, wrong):
     )
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (0.2, 0.8)])
+def test_intervals_cover_the_area_of_labels_as_scores(ends, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.random(5000) < 0.3
+    s = np.where(y ^ (rng.random(5000) < 0.1), *ends[::-1])
+    report = PrivateClassifierReport(random_state=seed).fit(y.astype(int), s)
+    low, high = report.interval("roc_auc")
+    assert low <= roc_auc_score(y, s) <= high and high - low < 0.03
+    told = report.results()
+    assert told["reliable"][list(told["variable"]).index("roc_auc")]
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-6])
+def test_scores_closer_than_bins_are_doubted(apart):
+    y, s = drawn(5000)
+    report = PrivateClassifierReport(random_state=0).fit(y, 0.3 + apart * s)
+    assert any("count as ties" in line for line in report.privacy_report_.decisions)
+    told = report.results()
+    told = dict(zip(told["variable"], told["reliable"], strict=True))
+    assert told["brier_score"] and not told["roc_auc"]
+
+
 def test_persons_are_protected():
     y, s = drawn(3000)
     ids = np.arange(3000) // 2
