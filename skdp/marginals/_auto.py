@@ -107,11 +107,11 @@ def find_levels(table, domain, *, n_bins, sizes, most, n_features):
     nothing, hidden = [place for place, labels in names.items() if not labels], []
     for place, searched in zip(numbers, search, strict=True):
         edges, (ends, beyond) = searched.edges(), searched.ends()
-        if not edges.size:
+        kinds[place], told = _cells(edges, searched.laws(), ends, entries[place], most)
+        if not told:
             nothing.append(place)
-        elif max(beyond) > LOST * n:
+        elif max(beyond) > LOST * entries[place].numbers(n):
             hidden.append(place)
-        kinds[place] = _cells(edges, searched.laws(), ends, entries[place], most)
     names_of_tops = [str(domain.names[p]) for p in numbers if kinds[p].has_open_top]
     if names_of_tops:
         table.decide(OPEN_TOP.format(", ".join(names_of_tops)))
@@ -174,6 +174,10 @@ class _Entries:
         found = self._shows(WHOLE) and not self._shows(FRACTION, FRACTIONS)
         return self.type.integer or found
 
+    def numbers(self, n):
+        """Return how many of n rows have a number."""
+        return n - self.counts[GAP] * self.missing
+
     def most(self, *states):
         """Return how many entries there may be in states, as far as noise shows."""
         noise = SHOWS * self.scale * math.sqrt(len(states))
@@ -193,22 +197,25 @@ class _Entries:
 
 
 def _cells(edges, laws, ends, entries, most):
-    """Return the levels of a column of numbers, two at least: without any edge one is at zero.
+    """Return the levels of a column of numbers, and whether bins, or one number, were found.
 
-    An open bin in which nothing shows is none: what its edge is made of is noise.
+    An open bin in which nothing shows is none: what its edge is made of is noise. There are two
+    levels at least: without any edge one is at the number that nearly all rows have, or at zero.
     """
     shows = np.flatnonzero([weight.size for _, _, weight in laws])
     first, last = (shows[0], shows[-1]) if shows.size else (0, 0)
     place = np.arange(edges.size)
     edges, laws = _merged(edges, laws, (place >= first) & (place < last))
-    if not edges.size:
-        edges, laws = np.zeros(1), _at_zero(*laws)
+    told = bool(edges.size)
+    if not told:
+        usual, told = _usual(laws[0], whole=entries.whole)
+        edges, laws = np.array([usual]), _cut(laws[0], usual)
     while edges.size > most - 1 - entries.missing:
         edges, laws = _merged(edges, laws, np.arange(edges.size) % 2 == 1)
     edges = edges.tolist()
     laws = laws_of(edges, laws, whole=entries.whole)
     hidden = 0.0 if entries.missing or entries.type.full else entries.most(GAP)
-    return Cells(tuple(edges), laws, entries.whole, entries.missing, tuple(ends), hidden)
+    return Cells(tuple(edges), laws, entries.whole, entries.missing, tuple(ends), hidden), told
 
 
 def _merged(edges, laws, kept):
@@ -220,8 +227,20 @@ def _merged(edges, laws, kept):
     return edges[kept], [tuple(map(np.concatenate, zip(*part, strict=True))) for part in parts]
 
 
-def _at_zero(law):
+def _usual(law, *, whole):
+    """Return the number that nearly all rows of a law have, and whether there is one, else zero."""
     low, high, weight = law
-    below = high <= 0
-    above = np.maximum(low[~below], 0.0), high[~below], weight[~below]
+    if weight.size:
+        cell = np.argmax(weight)
+        low, high = (np.floor(law[0]), np.floor(law[1])) if whole else (low, high)
+        alone = high[cell] == (low[cell] + 1 if whole else np.nextafter(low[cell], np.inf))
+        if alone and weight[cell] > (1 - LOST) * weight.sum():
+            return high[cell], True
+    return 0.0, False
+
+
+def _cut(law, at):
+    low, high, weight = law
+    below = high <= at
+    above = np.maximum(low[~below], at), high[~below], weight[~below]
     return (low[below], high[below], weight[below]), above

@@ -91,3 +91,30 @@ def test_an_end_of_which_nothing_is_known_is_doubted(survey):
     with pytest.warns(skdp.exceptions.LowAccuracyWarning, match="smallest or the largest"):
         fit = MarginalReleaser(1, domain="auto", epsilon=0.1, random_state=0).fit(X)
     assert not fit.reliable_
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_number_in_all_rows_is_no_doubt(seed):
+    n = 20000
+    X = pd.DataFrame({"zero": np.zeros(n), "price": np.full(n, 7.25), "year": np.full(n, 2024)})
+    X["rare"] = (np.arange(n) % 200 == 0).astype(int)
+    fit = MarginalReleaser(1, domain="auto", random_state=seed).fit(X)
+    assert fit.reliable_, fit.accuracy_warnings_
+    assert fit.domain_.levels[0] == 2 and fit.domain_.labels[0][0] == "0.0"
+    rows = fit.sample(n)
+    assert all((rows[name] == X[name][1]).mean() > 0.9 for name in X)
+    assert set(rows.rare) == {0, 1} and abs(rows.rare.mean() - 0.005) < 0.003
+
+
+@pytest.mark.parametrize("epsilon, known", [(1.0, False), (20.0, True)])
+def test_the_numbers_of_a_column_of_gaps_are_known_or_doubted(epsilon, known):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": np.where(rng.random(50000) < 0.98, np.nan, rng.normal(5, 2, 50000))})
+    X = X.assign(a=rng.integers(0, 2, 50000), b=rng.integers(0, 3, 50000))
+    for seed in range(3):
+        fit = MarginalReleaser(1, domain="auto", epsilon=epsilon, random_state=seed).fit(X)
+        assert fit.reliable_ == known
+        assert known or all("column x: " in said for said in fit.accuracy_warnings_)
+        if known:
+            x, real = fit.sample(50000).x.dropna(), X.x.dropna()
+            assert all(abs((x < edge).mean() - (real < edge).mean()) < 0.1 for edge in (2, 4, 6, 8))
