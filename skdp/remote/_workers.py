@@ -39,11 +39,14 @@ NO_TARGET = "this estimator needs a target. Pass the name of its column, for ins
 class Workers:
     """Forks a process for every fit from one that has read all tables and does nothing else.
 
+    One process, the spare, is forked ahead of the next fit.
+
     Notes
     -----
     **Privacy**: a worker has the tables of the holder and one connection. It is killed when the
     connection is closed, or at a limit of time or memory, and says the same whenever it fails at
-    rows. Noise is drawn from the operating system, so processes share none.
+    rows. Noise is drawn from the operating system, so processes share none. Nothing of an analyst
+    is in a spare: it has read made-up rows, and serves one fit alone.
     """
 
     def __init__(self, holdings):
@@ -82,12 +85,14 @@ def _fork_for_each(listener, alive, holdings):
     """Fork for each connection until the server is gone, killed or not."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the server decides when to end
-    _warm(holdings)
+    for holding in holdings.tables.values():
+        _warm(holding)
     gc.collect()
     gc.freeze()  # a collection in a worker would copy whatever it looks at
     poll, workers = select.poll(), {}  # by the numbers of both files that tell of their end
     for file in (listener.fileno(), alive):
         poll.register(file, select.POLLIN)
+    spare = _forked(listener, alive, holdings, workers, poll)
     while True:
         ready = [file for file, _ in poll.poll()]
         for file in ready if alive not in ready else list(workers):
@@ -96,49 +101,66 @@ def _fork_for_each(listener, alive, holdings):
             return
         if listener.fileno() in ready:
             with contextlib.suppress(OSError):  # too many files or processes: this fit fails
-                _begin(listener, alive, holdings, workers, poll)
+                line, _ = listener.accept()
+                if spare is None or spare.fileno() < 0:  # it could not be forked, or has failed
+                    spare = _forked(listener, alive, holdings, workers, poll)
+                worker, spare = spare, None  # whatever fails below: it serves no other fit
+                _begin(line, worker, workers, poll)
+                spare = _forked(listener, alive, holdings, workers, poll)
 
 
-def _warm(holdings):
-    """Import what fits need: else every worker would, for a part of the time of a short fit."""
-    for holding in holdings.tables.values():
-        X, _ = without_groups(holding.source, holding.persons)
-        with _contexts(), contextlib.suppress(PlanError):
-            _rehearse(classes()["PrivateMean"](), X, None)
+def _warm(holding):
+    """Import what fits need, and touch it: a worker that did so in a fit would be slower."""
+    X, _ = without_groups(holding.source, holding.persons)
+    with _contexts(), contextlib.suppress(PlanError):
+        _rehearse(classes()["PrivateMean"](), X, None)
 
 
-def _begin(listener, alive, holdings, workers, poll):
-    """Fork a worker for a connection; keep what tells of the end of either."""
-    (line, _), (ended, ends) = listener.accept(), os.pipe()
-    try:
+def _rehearsed():
+    """Fit made-up rows: pages that a fit writes are copied for a process when it writes first."""
+    with _contexts():
+        classes()["PrivateMean"](epsilon=1.0, delta=1e-6).fit(np.arange(400.0).reshape(200, 2))
+
+
+def _forked(listener, alive, holdings, workers, poll):
+    """Fork a worker that waits for the connection of its fit; return the socket that sends it."""
+    near, far = socket.socketpair()
+    with far:
         process = os.fork()
         if process == 0:
             try:
-                for file in (listener.fileno(), alive, ended, *workers):  # those of others
+                for file in (listener.fileno(), alive, near.fileno(), *workers):  # those of others
                     os.close(file)
-                with line.makefile("rwb") as stream:
+                _rehearsed()
+                _, (line,), _, _ = socket.recv_fds(far, 1, 1)  # fails if there will be no fit
+                with socket.socket(fileno=line).makefile("rwb") as stream:
                     _limit(holdings.limits)
                     _work(holdings, stream)
             finally:
                 os._exit(0)
-    finally:
-        os.close(ends)
-    for file in (line.fileno(), ended):
-        workers[file] = process, line, ended
-        poll.register(file, 0)  # is told of hang-ups
+    workers[near.fileno()] = process, near
+    poll.register(near.fileno(), 0)  # is told of hang-ups
+    return near
+
+
+def _begin(line, worker, workers, poll):
+    """Give a worker the connection of its fit; keep it, since it tells of its end."""
+    process, _ = workers[worker.fileno()]
+    workers[line.fileno()] = workers[worker.fileno()] = process, worker, line
+    poll.register(line.fileno(), 0)
+    socket.send_fds(worker, [b"1"], [line.fileno()])
 
 
 def _end(file, workers, poll):
     """Kill a worker whose connection is closed, or that has ended itself."""
     if file in workers:
-        process, line, ended = workers[file]
+        process, *files = workers[file]
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
-        for one in (line.fileno(), ended):
-            poll.unregister(one)
-            del workers[one]
-        line.close()
-        os.close(ended)
+        for one in files:
+            poll.unregister(one.fileno())
+            del workers[one.fileno()]
+            one.close()
 
 
 def _limit(limits):
