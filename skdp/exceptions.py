@@ -195,10 +195,12 @@ UselessReleaseWarning = LowAccuracyWarning  # its older name
 
 
 class WeakGuaranteeWarning(UserWarning):
-    """The epsilon or the delta of a fit is so large that it promises little to anybody.
+    """The epsilon or the delta of a fit, or of fits together, promises little to anybody.
 
-    Told of ``epsilon > 20`` and of ``delta >= 0.01``, before anything is charged: where warnings
-    are errors nothing has been spent. A function of parameters alone.
+    Told of ``epsilon > 20``, of ``delta >= 0.01``, and of a fit without a ledger in
+    ``GridSearchCV``, ``cross_val_score`` or ``cross_val_predict`` of scikit-learn: each candidate
+    and fold costs the epsilon again, and nothing protects the scores. Told before anything is
+    charged: where warnings are errors nothing has been spent.
 
     See Also
     --------
@@ -206,7 +208,7 @@ class WeakGuaranteeWarning(UserWarning):
 
     Notes
     -----
-    **Privacy**: a function of parameters alone.
+    **Privacy**: a function of parameters, and of which function calls the fit.
 
     Examples
     --------

@@ -21,6 +21,8 @@ __all__ = [
 ]
 
 BETWEEN = ("skdp", "sklearn", "joblib")  # the line of a user and a fit
+TOLD = set()  # of fits in a cross-validation: class, file and line
+FOLDS = {("sklearn.model_selection._validation", f"_fit_and_{do}") for do in ("score", "predict")}
 MOST_EPSILON, MOST_DELTA = 20, Fraction(1, 100)  # of a guarantee that is worth its name
 LOW_ACCURACY = "low accuracy: "  # begins a doubt in a report
 MOST_NAMED = 10  # columns, steps or groups in a line, lines in a warning
@@ -98,6 +100,31 @@ def warn_weak_claim(estimator, budget):
     if weak:
         told = "\n".join([f"{type(estimator).__name__} promises little:", *weak])
         warnings.warn(told, WeakGuaranteeWarning, stacklevel=stack_level())
+    if estimator.ledger is None and _is_cross_validated():
+        _warn_cross_validated(type(estimator).__name__)
+
+
+def _warn_cross_validated(name):
+    """Warn of the fits of one line together, once: a search would say it for each."""
+    level = stack_level()
+    frame = sys._getframe(level - 1)
+    line = name, frame.f_code.co_filename, frame.f_lineno
+    if line not in TOLD:
+        told = (
+            f"{name} promises little: scikit-learn fits it for each fold and candidate, and each "
+            "fit costs its epsilon again. Nothing protects the scores. Use PrivateSearchCV or "
+            "metrics.private_cross_val_score; or pass a ledger, and show no scores."
+        )
+        warnings.warn(told, WeakGuaranteeWarning, stacklevel=level)
+        TOLD.add(line)  # not where warnings are errors: each fit is refused there
+
+
+def _is_cross_validated():
+    """Return whether scikit-learn fits now, for a score of parts of the rows."""
+    frame = sys._getframe(1)
+    while frame and (frame.f_globals.get("__name__"), frame.f_code.co_name) not in FOLDS:
+        frame = frame.f_back
+    return frame is not None
 
 
 def warn_low_accuracy(estimator):

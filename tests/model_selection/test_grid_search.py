@@ -1,11 +1,12 @@
 """scikit-learn's searches over every public parameter, and what they charge."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from skdp import (
@@ -18,6 +19,7 @@ from skdp import (
 )
 from skdp.accounting import Budget
 from skdp.audit._tables import example
+from skdp.exceptions import WeakGuaranteeWarning
 from tests._estimators import ESTIMATORS
 
 X = np.random.default_rng(0).normal(size=(80, 2))
@@ -118,3 +120,30 @@ def test_a_random_search_over_a_pipeline_charges_every_private_step():
     RandomizedSearchCV(pipe, grid, n_iter=3, cv=2, scoring=constant, random_state=0).fit(X)
     names = [entry.what for entry in charges(ledger)]
     assert names == ["PrivateStandardScaler", "PrivateMean"] * 7
+
+
+@pytest.mark.parametrize("ledger", [None, PrivacyLedger(1e3, 1e-2)])
+def test_a_search_of_sklearn_says_once_that_every_fit_costs(ledger, monkeypatch):
+    monkeypatch.setattr("skdp.utils._warnings.TOLD", set())
+    mean = PrivateMean(bounds=(-9, 9), ledger=ledger)
+    grid = GridSearchCV(mean, {"epsilon": [1.0, 2.0]}, cv=2, scoring=error)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default", WeakGuaranteeWarning)
+        mean.fit(X)
+        assert not caught
+        grid.fit(X)
+        cross_val_score(mean, X, cv=3, scoring=error)
+    texts = [str(one.message) for one in caught]
+    assert len(texts) == (2 if ledger is None else 0)
+    assert all("PrivateSearchCV" in one and "private_cross_val_score" in one for one in texts)
+    assert all(one.filename == __file__ for one in caught)
+
+
+def test_a_search_of_sklearn_spends_nothing_where_warnings_are_errors(monkeypatch):
+    monkeypatch.setattr("skdp.utils._warnings.TOLD", set())
+    mean = PrivateMean(bounds=(-9, 9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WeakGuaranteeWarning)
+        for _ in range(2):
+            with pytest.raises(WeakGuaranteeWarning):
+                cross_val_score(mean, X, cv=2, scoring=error, error_score="raise")
