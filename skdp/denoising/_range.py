@@ -7,7 +7,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import SomeColumns
-from skdp.kernel._ranks import KeyRanks, cells_of_keys, float_of_order
+from skdp.kernel._ranks import KeyRanks, float_of_order
 from skdp.kernel._sums import Count
 from skdp.scales import LogBins, read_scale
 from skdp.scales._bisection import LEVELS
@@ -19,7 +19,6 @@ CENTRE = Step("centre", at_most=Fraction(12, 100) / LEVELS, times=LEVELS, of=(Ke
 REACH = Step("reach", at_most=Fraction(7, 100), of=(ColumnBins,))
 RANGE_STEPS = ROW_COUNT, CENTRE, REACH
 RANGE_SHARE = sum(step.at_most * step.times for step in RANGE_STEPS)
-BITS = 16, 16, 14  # of LEVELS, that are counted in one pass
 TAIL = 0.002  # part of the rows that may lie beyond each end
 
 
@@ -49,19 +48,10 @@ def private_ranges(table, columns, law):
 
 
 def _centres(table, columns):
-    """Release a value near the median of every column, by bisection on the order of all floats.
-
-    Thresholds of a few levels are ends of cells of equal width, so that one pass counts for all.
-    """
-    c, shift, all_rows = len(columns), 64, table.split(None, 1)
-    low, high = np.zeros(c, np.uint64), np.full(c, 2**64 - 1, np.uint64)
-    for width in BITS:
-        shift -= width
-        first = cells_of_keys(high, shift) + 1 - 2**width
-        for _ in range(width):
-            middle = low + (high - low) // np.uint64(2)
-            upto = cells_of_keys(middle, shift) + 1 - first
-            question = KeyRanks(columns, first, width, shift, upto)
-            value = all_rows.ask({0: question}, share=CENTRE.at_most, label=CENTRE.label)[0].value
-            high, low = np.where(value > 0, middle, high), np.where(value > 0, low, middle)
+    """Release a value near the median of every column, by bisection on the order of all floats."""
+    low, high = (np.full(len(columns), end, np.uint64) for end in (0, 2**64 - 1))
+    for _ in range(LEVELS):
+        middle = low + (high - low) // np.uint64(2)
+        value = table.ask(KeyRanks(columns, middle), CENTRE).value
+        high, low = np.where(value > 0, middle, high), np.where(value > 0, low, middle)
     return float_of_order(low + (high - low) // np.uint64(2))

@@ -24,6 +24,7 @@ from skdp.readers._strips import STRIP, strips
 
 LARGEST = float(np.finfo(np.float64).max)
 FINITE = "finite", "entries"
+APART = 24  # between the counts of columns: the compiled loop has the same
 FEW = 16  # edges: so many comparisons take less time than a sort
 MOST_ENTRY, MOST_CUTS = 2**22, 2**14  # of a matrix
 
@@ -76,7 +77,7 @@ class ColumnCells(OnePerColumn):
     def _count_codes(self, block, halvings, counts):
         """Add the counts of cells by the compiled loops."""
         k, shift = len(self.cells), MANTISSA - halvings
-        codes = np.zeros((k, CODES << halvings), dtype=np.int64)
+        codes = np.zeros((k, (CODES << halvings) + APART), dtype=np.int64)
         center, unit = (
             np.zeros(k) if x is None else _compiled.plain(x) for x in (self.center, self.unit)
         )
@@ -85,7 +86,7 @@ class ColumnCells(OnePerColumn):
         for _, x in _compiled.plain_parts(block):
             _compiled.loops.codes(x, columns, center, unit, codes, x.shape[1], mode, shift)
         for cells, of_column, of_codes in zip(self.cells, counts, codes, strict=True):
-            of_column[: cells.n_cells] = cells.of_codes(of_codes)
+            of_column[: cells.n_cells] = cells.of_codes(of_codes[: CODES << halvings])
 
     def _folded(self, counts):
         if self.folded:

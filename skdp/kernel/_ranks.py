@@ -10,17 +10,12 @@ import numpy as np
 from skdp.kernel._plain import Columns, ColumnTuple, PerColumn, Vector, whole, within
 from skdp.kernel._statistic import Choice, OnePerColumn, Statistic, public, refuse
 from skdp.mechanisms import _compiled, finite_rows
+from skdp.readers._levels import order_of_floats, places
 from skdp.readers._strips import strips
 
 PARTS = 1000  # quantiles are searched at thousandths
 MOST_WORTH = 2.0**60  # scores are integers of 64 bits
 _SIGN = np.uint64(1 << 63)
-
-
-def order_of_floats(x):
-    """Map floats to integers of the same order (the sign bit flipped, negatives reversed)."""
-    bits = np.ascontiguousarray(x, dtype=np.float64).view(np.uint64)
-    return bits ^ ((bits.view(np.int64) >> 63).view(np.uint64) | _SIGN)
 
 
 def float_of_order(order):
@@ -50,7 +45,7 @@ class Balance(OnePerColumn):
 
 
 MODES = "all", "finite", "entries", "target"
-COMPARED = 64  # edges of a column, at most, with each of which the compiled loop compares
+COMPARED = 48  # edges of a column, at most, with each of which the compiled loop compares
 
 
 def ranks_of(block, columns, starts, edges, rows, center=None, unit=None, *, distances=False):
@@ -103,6 +98,14 @@ class Thresholds(Statistic):
     def _shifted(self, x, i):
         y = x - self.center[i]
         return y if self.unit is None else np.abs(y) / self.unit[i]
+
+    def ahead(self, levels):
+        """Return the ranks from what :class:`skdp.readers._levels.Levels` counts."""
+        unit = [None] * len(self.columns) if self.unit is None else self.unit.tolist()
+        names = list(zip(self.columns.tolist(), self.center.tolist(), unit, strict=True))
+        parts, at = np.array(self.parts, dtype=np.int64), places(self.thresholds, closed=True)
+        told = levels.ranks(names, at.tolist(), parts.tolist(), closed=True)
+        return PARTS * told[0] - parts * told[1]
 
     def total(self, block):
         """Return the ranks, shape (k,)."""
@@ -177,76 +180,32 @@ class RankScores(Choice):
         return -np.abs(exact) - handicaps
 
 
-MOST_BITS, LEAST_SHIFT = 16, 2
-
-
-def cells_of_keys(keys, shift):
-    """Return the cell of ``2^shift`` keys that each of them is in."""
-    return (keys >> np.uint64(shift)).astype(np.int64)
-
-
 @public
-class KeyCells(OnePerColumn):
-    """How many entries of every column are in each of ``2^bits`` cells, below them and above.
+class KeyRanks(OnePerColumn):
+    """Twice the number of entries of columns up to a threshold, less the number of rows.
 
-    **Privacy** (add or remove one row): a row without NaN and infinity is counted once in every
-    column.
+    **Privacy** (add or remove one row): given the thresholds it moves every column by exactly 1, or
+    none if the row holds NaN or infinity.
     """
 
     columns: ColumnTuple
-    first: Vector  # the first cell of a column
-    width: int  # there are 2^width cells
-    shift: int  # A cell has 2^shift numbers of those that floats are in their order
+    thresholds: Vector  # in the order of the floats, see :func:`order_of_floats`; zeros are one
 
     def check(self, shape):
         super().check(shape)
-        fits = 1 <= self.width <= MOST_BITS and LEAST_SHIFT <= self.shift <= 64 - self.width
-        refuse(not fits, "at most 2^16 cells")
-        refuse(self.first.dtype != np.int64, "cells have numbers")
-        last = self.first + 2**self.width
-        refuse(((self.first < 0) | (last > 2 ** (64 - self.shift))).any(), "no such cell")
+        refuse(self.thresholds.dtype != np.uint64, "thresholds in the order of the floats")
+
+    def ahead(self, levels):
+        """Return the ranks from what :class:`skdp.readers._levels.Levels` counts."""
+        names = [(j, 0.0, None) for j in self.columns]
+        half = [PARTS // 2] * len(names)
+        told = levels.ranks(names, self.thresholds.tolist(), half, closed=False)
+        return 2 * told[0] - told[1]
 
     def total(self, block):
-        """Return the counts, shape (c, 2^width + 2)."""
-        size = 2**self.width + 2
-        counts = np.zeros((len(self.columns), size), dtype=np.int64)
+        """Return the ranks, shape (k,)."""
+        ranks = np.zeros(len(self.columns), dtype=np.int64)
         for strip in strips(block, list(self.columns)):
-            cells = cells_of_keys(order_of_floats(strip + 0.0), self.shift)  # no -0.0
-            at = np.clip(cells - (self.first - 1)[:, None], 0, size - 1)
-            for of_column, i in zip(counts, at, strict=True):
-                of_column += np.bincount(i, minlength=size)
-        return counts
-
-
-@public
-class KeyRanks(KeyCells):
-    """Twice the number of entries of every column up to a threshold, less the number of rows.
-
-    ``columns, first, width, shift``: of the :class:`KeyCells` that are counted once for several
-    thresholds.
-
-    **Privacy** (add or remove one row): given the thresholds it moves every column by exactly 1.
-    """
-
-    # how many of these cells lie up to the threshold of a column, which is the last number of a
-    # cell, or of those below the first
-    upto: Vector
-
-    @property
-    def finer(self):
-        return KeyCells(self.columns, self.first, self.width, self.shift)
-
-    def check(self, shape):
-        super().check(shape)
-        fits = self.upto.dtype == np.int64 and (self.upto >= 0).all()
-        refuse(not fits or (self.upto > 2**self.width).any(), "no such cell")
-
-    def pooled(self, counts):
-        """Return the ranks from the counts of :attr:`finer`."""
-        total = counts.cumsum(axis=1)
-        below = np.take_along_axis(total, self.upto[:, None], axis=1)[:, 0]
-        return 2 * below - int(total[0, -1])
-
-    def total(self, block):
-        """Return the ranks, shape (c,)."""
-        return self.pooled(self.finer.total(block))
+            upto = places(strip, closed=False) <= self.thresholds[:, None]
+            ranks += 2 * np.count_nonzero(upto, axis=1) - strip.shape[1]
+        return ranks

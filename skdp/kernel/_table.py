@@ -21,7 +21,7 @@ from skdp.kernel._statistic import (
     refuse,
     registered,
 )
-from skdp.kernel._totals import sets_of, totals
+from skdp.kernel._totals import levels_of, sets_of, totals
 from skdp.readers._persons import representatives_of, unweighted_rows
 from skdp.utils._private_state import Local
 
@@ -63,12 +63,12 @@ class Table:
     array([500])
     """
 
-    __slots__ = ("_curator", "_lock", "_log", "_rows")
+    __slots__ = ("_curator", "_levels", "_lock", "_log", "_rows")
     _answers = Statistic  # kinds of questions
 
     def __init__(self, rows, curator):
         self._rows, self._curator = rows, curator
-        self._log, self._lock = Log.of(curator), threading.RLock()
+        self._log, self._lock, self._levels = Log.of(curator), threading.RLock(), levels_of(rows)
 
     # -- public numbers ----------------------------------------------------------------------
 
@@ -220,6 +220,8 @@ class Table:
         return statistic.at(self._offer(share))
 
     def _totals(self, statistics):
+        if len(statistics) == 1 and hasattr(statistics[0], "ahead"):
+            return [statistics[0].ahead(self._levels)]
         return totals(self._rows, statistics)
 
     def _released(self, statistic, exact, share, label, law):

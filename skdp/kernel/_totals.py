@@ -1,12 +1,14 @@
 """Exact sums over rows, and the sets of rows, by passes of picklable statistics."""
 
 import json
+from functools import partial
 
 import numpy as np
 
 from skdp.kernel._codec import encoded
 from skdp.kernel._statistic import own
 from skdp.readers import map_merge, weighed_sum
+from skdp.readers._levels import Levels
 from skdp.readers._persons import unweighted_rows
 
 
@@ -29,6 +31,11 @@ def totals(rows, statistics):
     if len(statistics) == 1:
         return [weighed_sum(rows, Total(statistics[0]))]
     return weighed_sum(rows, Totals(tuple(statistics)))
+
+
+def levels_of(rows):
+    """Return :class:`skdp.readers._levels.Levels` of rows, that pass over them when asked."""
+    return Levels(partial(weighed_sum, rows))
 
 
 def _name(statistic):

@@ -30,15 +30,16 @@
 #define APART
 #endif
 
-#define VERSION 2 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
+#define VERSION 3 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
 
 #define TILE 128
 #define LINE 136 /* from one column to the next: not a power of two, or all would share a place in the cache */
+#define APART_BY 24 /* between the counts of two columns: see LINE */
 #define EXACT 9007199254740992.0  /* 2^53 */
 #define FAR 1073741824.0          /* 2^30: the square of such an entry is beyond EXACT */
 #define ROUNDER 6755399441055744.0 /* 1.5 * 2^52: to add and subtract it rounds to even */
 #define LARGEST DBL_MAX
-#define COMPARED 64 /* kernel/_ranks.py, too */
+#define COMPARED 48 /* kernel/_ranks.py, too */
 
 static const uint64_t EXPONENT = UINT64_C(0x7ff) << 52, ONE = UINT64_C(1) << 52;
 
@@ -95,12 +96,24 @@ static inline void not_finite(const double *restrict w, Py_ssize_t m, Py_ssize_t
             bad[i] |= (bits_of(w[c * LINE + i]) & EXPONENT) + ONE;
 }
 
+/* Whether all of n numbers that lie side by side are finite. */
+static inline int all_finite(const double *restrict x, Py_ssize_t n)
+{
+    uint64_t bad = 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        bad |= (bits_of(x[i]) & EXPONENT) + ONE;
+    return !(bad >> 63);
+}
+
 WIDE static void finite_rows(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
                              double *restrict w, uint8_t *restrict finite)
 {
     uint64_t bad[TILE];
     for (Py_ssize_t first = 0; first < n; first += TILE) {
         Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        memset(finite + first, 1, (size_t)m);
+        if (all_finite(x + first * d, m * d))
+            continue;
         turn(x + first * d, m, d, w);
         not_finite(w, m, d, bad);
         for (Py_ssize_t i = 0; i < m; i++)
@@ -318,15 +331,11 @@ enum { ALL, FINITE_ROWS, ENTRIES, TARGETS }; /* which entries count */
 static inline Py_ssize_t turn_those(const double *restrict x, Py_ssize_t m, Py_ssize_t d, int mode,
                                     double *restrict w)
 {
-    uint64_t bad[TILE], any = 0, many = 0;
+    uint64_t bad[TILE], many = 0;
     turn(x, m, d, w);
-    if (mode == ALL)
+    if (mode == ALL || all_finite(x, m * d))
         return m;
     not_finite(w, m, d, bad);
-    for (Py_ssize_t i = 0; i < m; i++)
-        any |= bad[i];
-    if (!(any >> 63))
-        return m;
     if (mode == TARGETS)
         for (Py_ssize_t i = 0; i < m; i++)
             bad[i] = (bits_of(w[(d - 1) * LINE + i]) & EXPONENT) + ONE;
@@ -358,12 +367,31 @@ static inline const double *shifted(const double *restrict column, Py_ssize_t m,
     return out;
 }
 
-APART WIDE static int64_t upto(const double *restrict y, Py_ssize_t m, double edge)
+/* Adds to `counts` how many entries are at most each of n_edges edges, four of them at once. */
+APART WIDE static void upto(const double *restrict y, Py_ssize_t m, const double *restrict edge,
+                            Py_ssize_t n_edges, int64_t *restrict counts)
 {
-    int64_t count = 0;
-    for (Py_ssize_t i = 0; i < m; i++)
-        count += y[i] <= edge;
-    return count;
+    Py_ssize_t e = 0;
+    for (; e + 4 <= n_edges; e += 4) {
+        double e0 = edge[e], e1 = edge[e + 1], e2 = edge[e + 2], e3 = edge[e + 3];
+        int64_t n0 = 0, n1 = 0, n2 = 0, n3 = 0;
+        for (Py_ssize_t i = 0; i < m; i++) {
+            n0 += y[i] <= e0;
+            n1 += y[i] <= e1;
+            n2 += y[i] <= e2;
+            n3 += y[i] <= e3;
+        }
+        counts[e] += n0;
+        counts[e + 1] += n1;
+        counts[e + 2] += n2;
+        counts[e + 3] += n3;
+    }
+    for (; e < n_edges; e++) {
+        int64_t count = 0;
+        for (Py_ssize_t i = 0; i < m; i++)
+            count += y[i] <= edge[e];
+        counts[e] += count;
+    }
 }
 
 /* Adds to `counts` how many entries of each of k columns are at most each of its rising edges,
@@ -384,22 +412,18 @@ WIDE static int64_t ranks(const double *restrict x, Py_ssize_t n, Py_ssize_t d, 
             const double *restrict edge = edges + starts[j];
             Py_ssize_t n_edges = starts[j + 1] - starts[j];
             if (n_edges <= COMPARED) {
-                for (Py_ssize_t e = 0; e < n_edges; e++)
-                    counts[starts[j] + e] += upto(y, m, edge[e]);
+                upto(y, m, edge, n_edges, counts + starts[j]);
                 continue;
             }
-            for (Py_ssize_t i = 0; i < m; i++) { /* at the first edge: the caller adds up */
-                Py_ssize_t low = 0, high = n_edges;
-                while (low < high) {
-                    Py_ssize_t middle = low + (high - low) / 2;
-                    if (edge[middle] < y[i])
-                        low = middle + 1;
-                    else
-                        high = middle;
-                }
-                if (low < n_edges && y[i] <= edge[low])
-                    counts[starts[j] + low]++;
+            int64_t at[TILE] = {0}; /* the first edge that is no smaller: the caller adds up */
+            for (Py_ssize_t left = n_edges, half = left / 2; left; left -= half, half = left / 2) {
+                half += left == 1;
+                for (Py_ssize_t i = 0; i < m; i++)
+                    at[i] += half & -(int64_t)(edge[at[i] + half - 1] < y[i]);
             }
+            for (Py_ssize_t i = 0; i < m; i++)
+                if (at[i] < n_edges && y[i] <= edge[at[i]])
+                    counts[starts[j] + at[i]]++;
         }
     }
     return rows;
@@ -411,25 +435,62 @@ WIDE static void codes(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_
                        const double *restrict unit, int mode, int shift_by, double *restrict w,
                        int64_t *restrict counts)
 {
+    const Py_ssize_t size = (Py_ssize_t)(UINT64_C(1) << (64 - shift_by)) + APART_BY;
     double shift[TILE];
+    uint64_t code[4][TILE];
     for (Py_ssize_t first = 0; first < n; first += TILE) {
-        Py_ssize_t m = n - first < TILE ? n - first : TILE, rows;
-        rows = turn_those(x + first * d, m, d, mode, w);
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        Py_ssize_t rows = turn_those(x + first * d, m, d, mode, w);
         for (Py_ssize_t j = 0; j < k; j++) {
-            int64_t *restrict table = counts + j * (Py_ssize_t)(UINT64_C(1) << (64 - shift_by));
+            int64_t *restrict table = counts + j * size;
             const double *restrict column = w + columns[j] * LINE;
             const double *y = shifted(column, m, center[j], unit[j], 0, shift);
-            uint64_t code[TILE];
+            uint64_t *restrict own = code[j % 4];
             for (Py_ssize_t i = 0; i < m; i++) {
                 double near = y[i] > LARGEST ? LARGEST : y[i];
-                code[i] = (bits_of(near < -LARGEST ? -LARGEST : near) - 1) >> shift_by;
+                own[i] = (bits_of(near < -LARGEST ? -LARGEST : near) - 1) >> shift_by;
             }
-            if (rows == m && mode != ENTRIES)
+            if (rows < m || j >= k - k % 4)
                 for (Py_ssize_t i = 0; i < m; i++)
-                    table[code[i]]++;
+                    table[own[i]] += column[i] == column[i];
+            else if (j % 4 == 3) /* four columns in turn: an entry waits for none of its own */
+                for (Py_ssize_t i = 0; i < m; i++)
+                    for (Py_ssize_t of = 0; of < 4; of++)
+                        table[(of - 3) * size + (Py_ssize_t)code[of][i]]++;
+        }
+    }
+}
+
+/* Counts the entries of finite rows in k windows of `size` cells of 2^shift places of the order of
+   all floats, and those outside: readers/_levels.py. */
+WIDE static void cells(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+                       const int64_t *restrict columns, const int64_t *restrict firsts,
+                       const int64_t *restrict shifts, const double *restrict center,
+                       const double *restrict unit, int closed, uint64_t size, double *restrict w,
+                       int64_t *restrict counts)
+{
+    const uint64_t sign = UINT64_C(1) << 63;
+    double shift[TILE];
+    uint64_t cell[TILE];
+    for (Py_ssize_t start = 0; start < n; start += TILE) {
+        Py_ssize_t m = n - start < TILE ? n - start : TILE;
+        Py_ssize_t rows = turn_those(x + start * d, m, d, FINITE_ROWS, w);
+        for (Py_ssize_t j = 0; j < k; j++) {
+            int64_t *restrict table = counts + j * (Py_ssize_t)(size + 1);
+            const double *restrict column = w + columns[j] * LINE;
+            const double *y = shifted(column, m, center[j], unit[j], unit[j] != 0, shift);
+            const uint64_t first = (uint64_t)firsts[j], by = (uint64_t)shifts[j];
+            for (Py_ssize_t i = 0; i < m; i++) {
+                uint64_t b = bits_of(y[i] + 0.0), place = b ^ ((0 - (b >> 63)) | sign);
+                place = ((place - (closed ? place >> 63 : 0)) >> by) - first;
+                cell[i] = place < size ? place : size;
+            }
+            if (rows == m)
+                for (Py_ssize_t i = 0; i < m; i++)
+                    table[cell[i]]++;
             else
                 for (Py_ssize_t i = 0; i < m; i++)
-                    table[code[i]] += column[i] == column[i];
+                    table[cell[i]] += column[i] == column[i];
         }
     }
 }
@@ -899,11 +960,31 @@ static PyObject *py_codes(PyObject *self, PyObject *args)
         return NULL;
     if (!take(&a, o, "diddI") ||
         !fits(&a, d > 0 && N(0) % d == 0 && N(2) == N(1) && N(3) == N(1) && 40 <= shift &&
-                      shift < 64 && N(4) == N(1) << (64 - shift) && columns_fit(a.at[1], N(1), d),
+                      shift < 64 && N(4) == N(1) * ((Py_ssize_t)(UINT64_C(1) << (64 - shift)) + APART_BY) && columns_fit(a.at[1], N(1), d),
               d))
         return FAILED;
     UNLOCKED(codes(a.at[0], N(0) / d, d, N(1), a.at[1], a.at[2], a.at[3], mode, shift, a.work,
                    a.at[4]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
+static PyObject *py_cells(PyObject *self, PyObject *args)
+{
+    START;
+    Py_ssize_t d;
+    int closed;
+    if (!PyArg_ParseTuple(args, "OOOOOOOnp", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &d,
+                          &closed))
+        return NULL;
+    if (!take(&a, o, "diiiddI"))
+        return FAILED;
+    int lengths = d > 0 && N(0) % d == 0 && N(1) > 0 && N(2) == N(1) && N(3) == N(1) &&
+                  N(4) == N(1) && N(5) == N(1) && N(6) % N(1) == 0 && N(6) >= N(1) &&
+                  columns_fit(a.at[1], N(1), d) && columns_fit(a.at[3], N(1), 64);
+    if (!fits(&a, lengths, d))
+        return FAILED;
+    UNLOCKED(cells(a.at[0], N(0) / d, d, N(1), a.at[1], a.at[2], a.at[3], a.at[4], a.at[5], closed,
+                   (uint64_t)(N(6) / N(1) - 1), a.work, a.at[6]))
     return done(&a, Py_NewRef(Py_None));
 }
 
@@ -1030,6 +1111,7 @@ static PyMethodDef methods[] = {
     {"log_bins", py_log_bins, METH_VARARGS, NULL},
     {"ranks", py_ranks, METH_VARARGS, NULL},
     {"codes", py_codes, METH_VARARGS, NULL},
+    {"cells", py_cells, METH_VARARGS, NULL},
     {"grid_cells", py_grid_cells, METH_VARARGS, NULL},
     {"grid_ends", py_grid_ends, METH_VARARGS, NULL},
     {"pair_sums", py_pair_sums, METH_VARARGS, NULL},

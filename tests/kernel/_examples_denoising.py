@@ -4,7 +4,7 @@ import numpy as np
 
 from skdp.accounting import Budget
 from skdp.kernel._histograms import HistogramCounts, UserBlock, UserCounts
-from skdp.kernel._ranks import KeyCells, KeyRanks
+from skdp.kernel._ranks import KeyRanks
 from skdp.kernel._statistic import Offer
 from tests.kernel._examples import OFFER, hostile
 
@@ -40,29 +40,15 @@ def _users(rng):
     return statistic, UserBlock(starts, cells)
 
 
-def _keys(rng):
-    d, width = int(rng.integers(1, 4)), int(rng.integers(1, 9))
-    shift = int(rng.choice([2, 30, 64 - width]))
-    columns = tuple(rng.permutation(d).tolist())
-    most = 2 ** (64 - shift) - 2**width
-    first = rng.integers(0, most, size=d, endpoint=True)
-    return (columns, first, width, shift), hostile(rng, d)
-
-
 def _ranks(rng):
-    (columns, first, width, shift), X = _keys(rng)
-    upto = rng.integers(0, 2**width, size=len(columns), endpoint=True)
-    return KeyRanks(columns, first, width, shift, upto), X
-
-
-def _cells(rng):
-    fields, X = _keys(rng)
-    return KeyCells(*fields), X
+    d = int(rng.integers(1, 4))
+    columns = tuple(rng.permutation(d)[: int(rng.integers(1, d + 1))].tolist())
+    thresholds = rng.integers(0, 2**64, size=len(columns), dtype=np.uint64)
+    return KeyRanks(columns, thresholds), hostile(rng, d)
 
 
 EXAMPLES = {
     HistogramCounts: _counts,
     UserCounts: _users,
-    KeyCells: _cells,
     KeyRanks: _ranks,
 }

@@ -74,7 +74,7 @@ ORDER = [
         "Entries",
         "readers/_array.py readers/_tables.py readers/_columns.py readers/_labels.py "
         "readers/_coded.py readers/_target.py readers/_strips.py readers/_statistics.py "
-        "readers/_kept.py readers/_entries.py",
+        "readers/_kept.py readers/_entries.py readers/_levels.py",
         "a row of a block, and a code of a label, is a function of one row of the table",
         "docstring of each class",
     ),
