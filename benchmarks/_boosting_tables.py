@@ -17,7 +17,7 @@ from _supervised_tables import TABLES as NINE
 from _supervised_tables import Table, _adult
 from _supervised_tables import missing as missing_of_nine
 
-__all__ = ["AGAIN", "BLIND", "FRESH", "LAST", "NINE", "SEEN", "missing", "split", "table"]
+__all__ = ["AGAIN", "BLIND", "FRESH", "LAST", "NINE", "SEEN", "Table", "missing", "split", "table"]
 
 MOST_LEVELS, LEAST_KNOWN = 60, 0.8
 NAMELESS = "winequality-white.csv", "phoneme.csv", "abalone.csv"

@@ -4,6 +4,7 @@
                                   [--epsilon E ...] [--splits N] [--seed S] [--no-peers]
                                   [--json PATH]
     python benchmarks/boosting.py --cost
+    python benchmarks/boosting.py --doubts [TABLE ...]
 
 boosting  PrivateBoostingClassifier or -Regressor
 additive  PrivateAdditiveClassifier or -Regressor
@@ -17,19 +18,21 @@ categories are public for all, delta is 1e-6. Tables ``seen`` were, while rules 
 changed a rule; so has then one of ``blind``, and then one of ``again``; ``last`` were looked at
 once in the end. ``calibrated`` is the mean of predicted probabilities over that of the class.
 ``--cost``: CPU of a million rows of ten columns, and the peak of memory of a fifth of them and of
-all, from files.
+all, from files. ``--doubts``: of fits of 300 to 10,000 rows of tables, how many are called
+reliable, and how many of them predict no better than the mean, or than chance.
 """
 
 import argparse
 import time
 import warnings
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
-from _boosting_tables import AGAIN, BLIND, FRESH, LAST, NINE, SEEN, missing, split
+from _boosting_tables import AGAIN, BLIND, FRESH, LAST, NINE, SEEN, Table, missing, split
 from _harness import print_table, write_json
 from _supervised_costs import peak
 from _supervised_peers import DELTA, dp_ebm, plain_boosting
@@ -48,6 +51,10 @@ GROUPS = {
     "nine": [f"nine {name}" for name in NINE],
 }
 DEFAULT_JSON = Path(__file__).parent / "results" / "boosting.json"
+DOUBTED = [
+    *("churn", "credit", "movies", "gss", "insured", "vote", "youth", "colleges"),
+    *("wage 1988", "weather", "customers", "cars", "cards", "bikes", "films", "phones"),
+]
 METRICS = {r2_score: "R2", roc_auc_score: "AUC", accuracy_score: "accuracy"}
 COLUMNS = [
     *("cell", "metric", "boosting", "additive", "difference", "least", "DP-EBM", "plain"),
@@ -115,6 +122,30 @@ def measure(name, epsilon, splits, seed, with_peers):
     }
 
 
+def doubts(names):
+    """Print how many fits are called reliable, and how many of them are worth nothing."""
+    for name in names:
+        reliable, worthless, fits, doubted = 0, [], 0, 0
+        for n, epsilon, seed in product((300, 1000, 3000, 10000), (0.1, 0.3, 1.0, 3.0), (0, 1)):
+            train, test = split(name, seed)
+            if len(train.y) < n:
+                continue
+            few = Table(train.X.iloc[:n].reset_index(drop=True), train.y[:n], train.categories)
+            classes = classes_of(train.y)
+            model = fitted("Boosting", few, classes, epsilon, seed)
+            told = predicted(model, test.X)
+            if classes is None:
+                better = r2_score(test.y, told)
+            else:
+                better = 2 * roc_auc_score(test.y, told) - 1
+            is_reliable = bool(np.all(model.reliable_))
+            fits, reliable = fits + 1, reliable + is_reliable
+            doubted += better > 0.1 and not is_reliable
+            worthless += [f"{n} {epsilon:g}: {better:.3f}"] * (is_reliable and better <= 0)
+        print(f"{name}: {fits} fits, {reliable} reliable, worthless {worthless}, ", end="")
+        print(f"good ones that are doubted {doubted}", flush=True)
+
+
 def drawn(n, seed):
     """Return ten columns and a class that needs a pair of them."""
     rng = np.random.default_rng(seed)
@@ -153,12 +184,15 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="of splits and noise")
     parser.add_argument("--no-peers", action="store_true", help="skdp alone")
     parser.add_argument("--cost", action="store_true", help="time and memory instead")
+    parser.add_argument("--doubts", nargs="*", help="tables of numbers or two classes")
     args = parser.parse_args()
     rows = []
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if args.cost:
             return cost()
+        if args.doubts is not None:
+            return doubts(args.doubts or DOUBTED)
         for name in GROUPS[args.tables]:
             if not name.startswith(tuple(args.only)):
                 continue

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from skdp.covariance._engine import covariance_plan
 from skdp.covariance._run import CENTRE, LOOKS, CovarianceRun
 from skdp.kernel._cells import Held, Steps
 from skdp.kernel._views import Targets
+from skdp.location._column_table import QuietTable
 from skdp.location._counted import ROW_COUNT
 from skdp.location._mean import private_mean
 from skdp.location._public import range_vectors
@@ -22,6 +25,10 @@ __all__ = [
 
 FOUND_BY = {step.label for step in (ROW_COUNT, *LOOKS, CENTRE)}
 LARGEST = 2.0**20  # of a target, in units
+NOTHING = (
+    "nothing found: too few rows for this epsilon to locate the targets; predictions are a "
+    "placeholder. Use a larger epsilon or more rows"
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,10 @@ def release_target_scale(run):
 def mean_alone(run):
     """Release the mean of the targets with all that is left; return a TargetScale of unit 0."""
     child = run.table.child(CENTRE.label, run.table.remaining)
-    return TargetScale(float(private_mean(child).location[0]), 0.0)
+    mean = private_mean(QuietTable(child))
+    if not np.isfinite(mean.noise_scale[0]):
+        run.table.doubt(NOTHING)
+    return TargetScale(float(mean.location[0]), 0.0)
 
 
 def target_place(target_range):

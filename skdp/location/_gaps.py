@@ -2,15 +2,14 @@
 
 import math
 from dataclasses import replace
-from functools import wraps
 
 import numpy as np
 
 from skdp.accounting import Step
 from skdp.columns._magnitude_histogram import whole_line
 from skdp.kernel._sums import Count, RowsWithGaps
-from skdp.kernel._table import Table
 from skdp.kernel._views import OneColumn
+from skdp.location._column_table import ColumnTable
 from skdp.mechanisms._exact import exact
 from skdp.scales._column_noise import ColumnNoise, with_law
 
@@ -69,32 +68,6 @@ def release_with_gaps(table, release):
         release(ColumnTable(table.child(COLUMNS, share).map(OneColumn(j)), table, j))
         for j in range(d)
     ]
-
-
-class ColumnTable:
-    """The Table of one column, whose doubts are those of that column in the table of all."""
-
-    def __init__(self, table, whole, column):
-        self._table, self._whole, self._column = table, whole, column
-
-    def __getattr__(self, name):
-        found = getattr(self._table, name)
-        return self._of_column(found) if callable(found) else found
-
-    def _of_column(self, method):
-        @wraps(method)
-        def asked(*given, **options):
-            answer = method(*given, **options)
-            if isinstance(answer, Table):
-                return type(self)(answer, self._whole, self._column)
-            return answer
-
-        return asked
-
-    def doubt(self, text, columns=None):
-        """Note a doubt; see :meth:`skdp.kernel._table.Table.doubt`."""
-        if columns is None or np.any(columns):
-            self._whole.doubt(text, np.arange(self._whole.n_features) == self._column)
 
 
 @np.errstate(all="ignore")  # of places near the ends of floats

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.location._gaps import ColumnTable
 from skdp.metrics._rates import UNKNOWN, Rate
 from skdp.scales._noise_level import noise_quantile
 
@@ -12,7 +11,6 @@ __all__ = [
     "ABSOLUTE",
     "R2",
     "SQUARED",
-    "LossTable",
     "Mean",
     "all_rates",
     "has_tail",
@@ -58,16 +56,6 @@ class Mean(Rate):
         half = float(noise_quantile(confidence, "gaussian") * np.hypot(self.sd, drawn))
         low, high = self.value - half - self.shift[0], self.value + half + self.shift[1]
         return (low if self.signed else max(low, 0.0)), high
-
-
-class LossTable(ColumnTable):
-    """The Table of one loss, whose mean and quantiles are judged by their intervals alone."""
-
-    def __init__(self, table, whole=None, column=0):
-        super().__init__(table, whole, column)
-
-    def doubt(self, text, columns=None):
-        """Say nothing: a report has no bounds that would help."""
 
 
 def has_tail(mean, lengths):

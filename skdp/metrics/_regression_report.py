@@ -13,6 +13,7 @@ from skdp.estimator._results import JUDGED
 from skdp.kernel._table import Table
 from skdp.kernel._terms import ClassCounts
 from skdp.kernel.applied._losses import LossColumn
+from skdp.location._column_table import QuietTable
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._rank_release import release_quantiles
 from skdp.metrics._by_group import ByGroupMixin
@@ -20,7 +21,6 @@ from skdp.metrics._loss_rates import (
     ABSOLUTE,
     R2,
     SQUARED,
-    LossTable,
     Mean,
     all_rates,
     has_tail,
@@ -295,12 +295,12 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
         }
         middle = 0.0
         if MIDDLE in paid:
-            target = LossTable(paid[MIDDLE].map(LossColumn("target")))
+            target = QuietTable(paid[MIDDLE].map(LossColumn("target")))
             value, *_ = release_quantiles(target, [0.5])
             middle = float(value[0, 0])
         residuals = np.empty(0), None
         if RESIDUALS in paid:
-            view = LossTable(paid[RESIDUALS].map(LossColumn("residual")))
+            view = QuietTable(paid[RESIDUALS].map(LossColumn("residual")))
             value, _, curves = release_quantiles(view, self._levels("quantiles"))
             low, high = curves.interval(value, JUDGED, "gaussian")
             unknown = np.isinf(low) & np.isinf(high)
@@ -308,7 +308,7 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
         means, told = {}, {}
         for name, loss in self._means().items():
             loss = replace(loss, at=middle) if name in ("target", "spread") else loss
-            mean = private_mean(LossTable(paid[name].map(loss)))
+            mean = private_mean(QuietTable(paid[name].map(loss)))
             told[name] = mean
             heavy = has_tail(mean, told.get(LENGTHS.get(name), mean))
             means[name] = Mean.of(

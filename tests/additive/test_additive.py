@@ -123,6 +123,8 @@ def test_few_rows_give_the_prior_or_the_mean_and_a_warning(n):
         with pytest.warns(LowAccuracyWarning):
             model = PrivateAdditiveRegressor(random_state=0, **params).fit(X, X[:, 0])
         assert not model.informative_ and len(set(model.predict(X))) == 1
+        said = "\n".join(model.privacy_report_.decisions)
+        assert "bounds=" not in said and ("placeholder" in said) == (not params)
 
 
 def test_noise_is_not_taken_for_a_signal():

@@ -670,7 +670,7 @@ ENGINE_FILES = {
         "location": """
             bounded_moments choice clip column_scales column_strategies
             soft_core_location counted gaps rank_search friendly locate mean measure places public
-            rank_release reach release schedule sides location_estimate
+            column_table rank_release reach release schedule sides location_estimate
             """,
     }.items()
     for name in names.split()
