@@ -1,7 +1,8 @@
 """Correlations, tables and rates of two groups."""
 
+from skdp.stats._pair_test import PairTest
 from skdp.stats._samples import binary, compared, of_counts, single
-from skdp.stats._tests import CellTest, PairTest
+from skdp.stats._tests import CellTest
 
 __all__ = [
     "private_chi2_contingency",

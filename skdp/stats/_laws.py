@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import chdtrc, fdtrc, ndtri
@@ -113,14 +114,18 @@ class Means:
         return float(self.noise.sum() / self.var.sum())
 
 
-def means(sums):
-    """Return the :class:`Means` of groups."""
+def means(sums, null=None):
+    """Return the :class:`Means` of groups, with the noise of the mean ``null`` of all, if given.
+
+    At its own mean a group with too large a released number of rows would have too little noise.
+    """
     n = np.maximum(sums.n, 2.0)
     T = np.clip(sums.first / n, -1, 1)
+    at = T if null is None else np.clip(null, -1, 1)
     V = np.clip(1 - sums.short / n - T * T, 0, 1)
     sd = np.sqrt(sums.sd**2 * (1 + 4 * T * T) + (1 - V + T * T) ** 2 * sums.n_sd**2) / n
     V = np.maximum(V, sd / 4)
-    noise = (sums.sd**2 + T * T * sums.n_sd**2) / n**2
+    noise = (sums.sd**2 + at * at * sums.n_sd**2) / n**2
     return Means(T, V, V / n, noise, 2 * (V / n) ** 2 / n + (sd / n) ** 2)
 
 
@@ -149,7 +154,7 @@ def distance_of_groups(counts, sd):
     distance = float(np.abs(F[:-1, 0] - F[:-1, 1]).max(initial=0.0))
     pooled = np.maximum.accumulate(np.clip((F @ n) / n.sum(), 0, 1))
     mass = np.diff(pooled, prepend=0.0)
-    draws = normals(DRAWS * m * 3, "distance", m).reshape(3, DRAWS, m)
+    draws = _draws(m)
     bridge = np.cumsum(np.sqrt(mass) * draws[0], axis=1)
     path = (bridge - pooled * bridge[:, -1:]) * math.sqrt(1 / n[0] + 1 / n[1])
     for noise, rows in zip(draws[1:], n, strict=True):
@@ -157,6 +162,11 @@ def distance_of_groups(counts, sd):
         path += (walk - pooled * walk[:, -1:]) / rows
     largest = np.abs(path[:, :-1]).max(axis=1, initial=0.0)
     return distance, float((1 + np.sum(largest >= distance)) / (DRAWS + 1)), n
+
+
+@lru_cache(maxsize=1)
+def _draws(m):
+    return normals(DRAWS * m * 3, "distance", m).reshape(3, DRAWS, m)
 
 
 def normals(n, *key):

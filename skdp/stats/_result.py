@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-__all__ = ["Around", "ConfidenceInterval", "TestResult", "Whole", "p_value"]
+__all__ = ["Around", "ConfidenceInterval", "OfMean", "TestResult", "Whole", "p_value"]
 
 LEVEL = 0.05
 MOST_DF = 1e6  # a normal law from here on
@@ -63,6 +63,32 @@ class Around:
     def value(self):
         """The middle, before it is cut."""
         return self.offset + self.factor * self.estimate
+
+
+@dataclass(frozen=True)
+class OfMean:
+    """Intervals of one mean: all T for which the released ``S - T n`` is as near 0 as its law says.
+
+    The noise of n counts T times, whatever n is released (Fieller 1954).
+    """
+
+    sums: object
+    means: object
+    factor: float
+    offset: float
+    low, high = -math.inf, math.inf
+
+    def at(self, level):
+        """Return the ends for a confidence level."""
+        q = _quantile(0.5 + level / 2, self.means.df)
+        (T,), (n,), (V,) = self.means.mean, np.maximum(self.sums.n, 2.0), self.means.spread
+        S = T * n
+        a, c = n * n - (q * self.sums.n_sd) ** 2, S * S - q * q * (n * V + self.sums.sd**2)
+        if a <= 0:
+            return self.low, self.high
+        half = math.sqrt(max((S * n) ** 2 - a * c, 0.0))
+        ends = np.clip([(S * n - half) / a, (S * n + half) / a], -1, 1)
+        return tuple(self.offset + self.factor * ends)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from scipy.special import ndtri
 
 from skdp.accounting import Step
 from skdp.columns import find_quantiles, rank_steps
+from skdp.columns._ranks_read import limits
 from skdp.kernel._sums import Count
 from skdp.kernel.applied._entry_scores import COUNT, Scores
 from skdp.location._public import bounds_vectors
@@ -16,7 +17,11 @@ __all__ = ["Found", "find_ranks", "find_windows", "reach_of", "search_steps"]
 
 ROWS = Step("rows", at_most=0.015, of=(Count,))
 SEARCH = Step("search", "child", at_most=0.4)
-FEW = 9.0  # rows times mu of the search: with fewer, windows are not found
+# Rows times mu of the search: with fewer, windows are not found. The noise of the quantiles of a
+# single sample moves its mean, those of two groups alike. So does a tail that is cut: its window
+# reaches as far as SINGLE at least. Both were chosen on normal and exponential rows.
+FEW = {"single": 30.0, "groups": 9.0}
+SINGLE = 3.0
 LEVEL_NOISE = 8.0  # rows beyond a quantile that a search finds well, times mu of the search
 LEVELS = 3, 15  # of pooled quantiles, at least and at most
 APART = 30.0  # rows between two of them, in noises of a count
@@ -25,11 +30,13 @@ LEAST_SHARE = {True: 0.1, False: 0.2}  # of the search, by whether bounds are pu
 RANKS_NEED = {True: 5.0, False: 8.0}  # rows of mu^2 n that the search of ranks is worth
 WINDOW_NEEDS = 6.0
 TAILS = {"light": (0.05, 2.0), "heavy": (0.02, 4.0)}  # level of the quantiles, least reach
+UNEVEN = 2.0  # of tails, at most: where many rows are alike, a quantile is the median as well
 WIDEST, MOST_LEVEL = 8.0, 0.25
 PART = 0.4  # of the sampling error, that the noise of a window may have
 OUTER = 0.25  # of the level of a tail, at most: that of quantiles that tell how heavy it is
 NORMAL, HEAVY = 1.1, 2.0  # growth of a tail beside a normal one: light, and heavy (3 of 2, t of 3)
 LOST = 0.2  # of a variance: what its noise may be, which a count of weight 0.3 makes
+SURE = 2.0  # deviations of a rank that is clearly beyond another
 Z = 1.645  # distance of the .05 quantile of a normal, in deviations
 
 
@@ -123,6 +130,8 @@ def find_windows(table, bounds, tails, n_groups=1, power=1):
     budget = table.budget
     share = _share(WINDOW_NEEDS, n, budget, bounded)
     level, least = TAILS[tails]
+    single = n_groups == 1 and power == 1
+    least, few = (max(least, SINGLE), FEW["single"]) if single else (least, FEW["groups"])
     mu = budget.mu * math.sqrt(share / d)
     outer = LEVEL_NOISE / mu / max(n, 1.0)
     level = float(np.clip(outer, level, MOST_LEVEL))
@@ -132,6 +141,7 @@ def find_windows(table, bounds, tails, n_groups=1, power=1):
     seen = _quantiles(table, [outer, *q, 1 - outer] if told else q, ends, share)
     low, middle, high = seen.location[1:-1] if told else seen.location
     below, above = np.maximum(middle - low, 0), np.maximum(high - middle, 0)
+    below, above = np.maximum(below, above / UNEVEN), np.maximum(above, below / UNEVEN)
     noise = budget.mu / math.sqrt(d), max(n, 1.0), n_groups, least
     reach = np.full((2, d), reach_of(*noise))
     if told:
@@ -140,7 +150,10 @@ def find_windows(table, bounds, tails, n_groups=1, power=1):
     stretch = Z / -ndtri(level)
     below, above = below * stretch, above * stretch
     low, high = middle - reach[0] * below, middle + reach[1] * above
-    found = seen.found & (below + above > 0) & (n > FEW / mu)
+    found = seen.found & (below + above > 0) & (n > few / mu)
+    if single:
+        clear = np.array([_clear(seen, j) for j in range(d)]).T
+        low, high = np.minimum(low, clear[0]), np.maximum(high, clear[1])
     if bounded:
         low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
         low, high = np.where(found, low, ends[0]), np.where(found, high, ends[1])
@@ -150,6 +163,17 @@ def find_windows(table, bounds, tails, n_groups=1, power=1):
     low, high, found = _apart(low, high, found)
     edges = [np.array(pair) for pair in zip(low, high, strict=True)]
     return Found(edges, [np.array([-1.0, 1.0])] * d, found, n, sd)
+
+
+def _clear(seen, j):
+    """Return the nearest cuts that are clearly beyond the outermost quantiles of a column.
+
+    A search that ends early leaves a gap to them, and a quantile may be anywhere in it.
+    """
+    x, at = seen.points[j], seen.location[:, j]
+    first, _ = limits(x, seen.excess[j][0], seen.sd[j][0], at[0], SURE)
+    _, last = limits(x, seen.excess[j][-1], seen.sd[j][-1], at[-1], SURE)
+    return first, last
 
 
 def _lightness(far, near, outer, level):

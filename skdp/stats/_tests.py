@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,19 +10,18 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._histograms import Cells, Edges, HistogramCounts, Levels
-from skdp.kernel.applied._entry_scores import ScoreMoments, ScoreProducts
+from skdp.kernel.applied._entry_scores import ScoreMoments
 from skdp.location._public import bounds_vectors
 from skdp.stats._laws import (
     CLEAR,
     GroupSums,
-    PairSums,
     distance_of_groups,
     f_of_means,
     means,
     rank_difference,
     ranks_of_groups,
 )
-from skdp.stats._result import FEW, Around, TestResult, Whole, p_value
+from skdp.stats._result import FEW, Around, OfMean, TestResult, Whole, p_value
 from skdp.stats._search import find_ranks, find_windows, search_steps
 from skdp.stats._table_laws import Rates, chi_squared, cramers_v, sparse
 from skdp.table._target import coded_classes
@@ -35,11 +33,11 @@ __all__ = [
     "CellTest",
     "DistanceTest",
     "MeanTest",
-    "PairTest",
     "RankTest",
     "cell_result",
     "codes_axis",
     "columns_of",
+    "distance_result",
     "group_sums",
     "mean_result",
     "rank_result",
@@ -49,7 +47,6 @@ __all__ = [
 ]
 
 SUMS = Step("sums by group", of=(ScoreMoments,))
-PRODUCTS = Step("products", of=(ScoreProducts,))
 CELLS = Step("cells", of=(HistogramCounts,))
 POWER = 2.8  # deviations: what a test at 5 % finds with probability .8
 DROWNED = 0.9  # part of a variance that is noise: so much says little
@@ -219,17 +216,19 @@ def mean_result(sums, middle, half, alternative, found, popmean=0.0):
     of, told, k = means(sums), sums.told and found, len(sums.n)
     public = {"n_rows": sums.n, "told": told, "noise_share": of.noise_share}
     if k > 2:
-        F, df, p = f_of_means(of)
+        F, df, p = f_of_means(means(sums, sums.first.sum() / max(sums.n.sum(), 2.0)))
         effect = float(np.clip((F - 1) * df[0] / max(sums.n.sum(), 1.0), 0, 1))
         name = "omega squared, about"
         return TestResult(F, p, df, effect, name, null=SAME_MEAN, **public)
-    sd = math.sqrt(of.var.sum())
     if k == 2:
-        d, offset = float(of.mean[0] - of.mean[1]), 0.0
+        d, sd = float(of.mean[0] - of.mean[1]), math.sqrt(of.var.sum())
         null, name = SAME_MEAN, "difference of means"
+        interval = Around(d, sd, of.df, half)
     else:
-        d, offset = float(of.mean[0] + (middle - popmean) / half), popmean
+        at = (popmean - middle) / half
+        d, sd = float(of.mean[0] - at), math.sqrt(means(sums, at).var[0])
         null, name = f"the mean is {popmean:g}", "mean"
+        interval = OfMean(sums, of, half, middle)
     t = d / sd
     spread = math.sqrt(float(of.spread.mean()))
     return TestResult(
@@ -240,7 +239,7 @@ def mean_result(sums, middle, half, alternative, found, popmean=0.0):
         "Cohen's d",
         null=null,
         detectable=POWER * sd * half,
-        interval=Around(d, sd, of.df, half, offset),
+        interval=interval,
         interval_name=name,
         **public,
     )
@@ -255,13 +254,18 @@ class DistanceTest(Test):
         found = find_ranks(columns_of(table), self.bounds)
         edges = np.concatenate([[-FARTHEST], found.scores.edges[0][1:-1], [FARTHEST]])
         counts, sd = released_cells(table, [Edges(edges), codes_axis(2)], CELLS, table.remaining)
-        distance, p, n = distance_of_groups(counts, sd)
-        told = n.sum() > CLEAR * sd * math.sqrt(counts.size) and bool(found.found[0])
-        share = sd**2 * len(counts) / 4 * np.sum(1 / n**2)
-        share = float(share / (share + np.sum(1 / n) / 4))
-        name = "largest distance of the distribution functions"
-        public = {"n_rows": n, "noise_share": share, "told": bool(told)}
-        return TestResult(distance, p, math.inf, distance, name, null=SAME_LAW, **public)
+        return distance_result(counts, sd, bool(found.found[0]))
+
+
+def distance_result(counts, sd, found):
+    """Return what released counts between pooled quantiles say of two distributions."""
+    distance, p, n = distance_of_groups(counts, sd)
+    told = n.sum() > CLEAR * sd * math.sqrt(counts.size) and found
+    share = sd**2 * len(counts) / 4 * np.sum(1 / n**2)
+    share = float(share / (share + np.sum(1 / n) / 4))
+    name = "largest distance of the distribution functions"
+    public = {"n_rows": n, "noise_share": share, "told": bool(told)}
+    return TestResult(distance, p, math.inf, distance, name, null=SAME_LAW, **public)
 
 
 def codes_axis(n):
@@ -353,45 +357,3 @@ def rate_result(counts, sd, alternative):
         interval_name="difference of rates",
         more={"risk_ratio": Rates(arms, sd, "ratio"), "odds_ratio": Rates(arms, sd, "odds")},
     )
-
-
-class PairTest(Test):
-    """The correlation of two columns: of ranks, or of numbers in windows."""
-
-    _steps = (PRODUCTS,)
-
-    def _result(self, table):
-        rows, ranks = columns_of(table), self._options()["ranks"]
-        least, curved = (0.15, 0.5) if ranks else (1e-4, 0.0)
-        windows = partial(find_windows, tails=self.tails, power=2)
-        found = (find_ranks if ranks else windows)(rows, self.bounds)
-        asked = ScoreProducts(found.scores)
-        told = rows.ask(asked, PRODUCTS, share=rows.remaining)
-        weights = replace(asked, bits=told.bits).weights
-        value, sd = told.value / weights, told.scale / weights
-        sums = PairSums(
-            value[0],
-            value[1:3],
-            value[3:5],
-            value[5],
-            sd[[0, 1, 3, 5]],
-            (found.n, found.count_sd),
-            least,
-            curved,
-        )
-        r, z, share, ok = sums.correlation()
-        name = "Spearman's rho" if ranks else "Pearson's r"
-        return TestResult(
-            r,
-            p_value(z, self.alternative),
-            math.inf,
-            r,
-            name,
-            null="the two columns are independent",
-            n_rows=np.array([sums.rows[0]]),
-            noise_share=share,
-            told=ok and bool(found.found.all()),
-            detectable=float(POWER * abs(r / z)) if z else math.inf,
-            interval=sums,
-            interval_name=name,
-        )

@@ -16,6 +16,7 @@ from skdp.stats import (
 )
 from skdp.stats._laws import GroupSums, PairSums, distance_of_groups, means, rank_difference
 from skdp.stats._table_laws import Rates, chi_squared, cramers_v
+from skdp.stats._tests import mean_result
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 REPS = 300
@@ -184,6 +185,48 @@ def test_the_mean_of_scores_knows_its_noise():
     told = [means(_sums(rng, rng.uniform(-1, 1, (2, 400)), 6.0)) for _ in range(1000)]
     z = [float(np.diff(one.mean)[0] / np.sqrt(one.var.sum())) for one in told]
     assert 0.92 < np.std(z) < 1.08
+
+
+def _released(rng, sizes, t, sd):
+    """Return sums of scores that are -1 or t, the mean of which is -.6, with noise."""
+    hits = rng.binomial(sizes, 0.4 / (1 + t))
+    sums = np.array([t * hits - (sizes - hits), (1 - t * t) * hits, 1.0 * sizes])
+    sums += rng.normal(size=sums.shape) * [[sd], [sd], [sd / 0.3]]
+    return GroupSums(*sums, sd, sd / 0.3)
+
+
+@pytest.mark.parametrize("sizes", [(600,), (300, 300, 2400)])
+def test_means_far_from_the_middle_of_their_window_have_no_false_alarms(sizes):
+    """At a mean of its own, whose number of rows came out too large, noise would seem small."""
+    rng, alarms = np.random.default_rng(4), 0
+    for _ in range(2000):
+        sums = _released(rng, np.array(sizes), 0.2, 40.0)
+        alarms += mean_result(sums, 0.0, 1.0, "two-sided", True, -0.6).pvalue <= 0.05
+    assert alarms < 0.055 * 2000
+
+
+@pytest.mark.parametrize("bounds", [(0, 10), None])
+def test_the_window_of_one_sample_is_not_cut_where_many_rows_are_alike(bounds):
+    """Quantiles of counts are their median as well, or lie in a gap that a search has left."""
+    rng, alarms = np.random.default_rng(6), 0
+    for seed in range(60):
+        x = rng.poisson(0.7, size=300)
+        alarms += private_ttest_1samp(x, 0.7, bounds=bounds, random_state=seed).pvalue <= 0.05
+    assert alarms <= 8  # of 3; 38 % and 12 % were rejected when the window was cut
+
+
+@pytest.mark.parametrize(("n", "sd"), [(600, 40.0), (3000, 40.0), (100, 4.0)])
+def test_the_interval_of_a_mean_is_that_of_its_test(n, sd):
+    rng, covered = np.random.default_rng(5), 0
+    for _ in range(500):
+        sums = _released(rng, np.array([n]), 0.2, sd)
+        low, high = mean_result(sums, 0.0, 1.0, "two-sided", True, -0.6).confidence_interval()
+        covered += low <= -0.6 <= high
+        for end in (low, high):
+            if -1 < end < 1:
+                told = mean_result(sums, 0.0, 1.0, "two-sided", True, end)
+                assert told.pvalue == pytest.approx(0.05, abs=1e-6)
+    assert covered > 0.93 * 500
 
 
 def test_expected_power_is_what_simulations_have_shown():

@@ -1,0 +1,156 @@
+"""Null tables by the thousand: looks and laws of the tests as they are, noise of normal floats.
+
+A test first looks at all rows, labels unseen. So under its null hypothesis every arrangement of the
+labels is as likely as any other, whatever was found: for each look ``ARRANGED`` are drawn, each
+with noise of its own. Columns of independent numbers are arranged against one another.
+"""
+
+import zlib
+
+import numpy as np
+
+from skdp.accounting import Budget
+from skdp.kernel.applied._entry_scores import COUNT, PRODUCT, ROW, SCORE, SQUARE
+from skdp.stats import _tests
+from skdp.stats._laws import GroupSums
+from skdp.stats._pair_test import pair_result
+from skdp.stats._search import find_ranks, find_windows
+
+ARRANGED = 20  # for each look
+FIRST, LOW = 2000, 0.04  # of a rate of .055 the first have at most .04 with probability .001
+DELTA = 1e-6
+PAIR = np.sqrt([PRODUCT, SCORE, SCORE, SQUARE, SQUARE, ROW])
+FIND = {
+    "ranks": lambda rows, k: find_ranks(rows, None),
+    "means": lambda rows, k: find_windows(rows, None, "light", k),
+    "numbers": lambda rows, k: find_windows(rows, None, "light", power=2),
+}
+
+
+class _Look(_tests.Test):
+    """The first stage of a test, and the mu that is left for the second."""
+
+    def _release(self, table):
+        rows = _tests.columns_of(table)
+        find = FIND[self._options()["find"]]
+        found = find(rows, self._options()["of"])
+        return {"found_": found, "mu_": float(rows.budget.mu) * float(rows.remaining) ** 0.5}
+
+
+def _look(X, find, epsilon, seed, of=2):
+    look = _Look(1, options={"find": find, "of": of}, epsilon=epsilon, delta=DELTA)
+    look.set_params(random_state=seed).fit(X, np.zeros(len(X), dtype=int))
+    return look.found_, look.mu_
+
+
+def _p(result):
+    return result.pvalue if result.told else 1.0
+
+
+def of_groups(find, draw, sizes, epsilon):
+    """Return what draws p-values of tests of "ranks" or "means" of groups of one law."""
+    k, label = len(sizes), np.repeat(np.arange(len(sizes)), sizes)
+
+    def run(rng, seed):
+        x = draw(rng, len(label))[:, None]
+        found, mu = _look(x, find, epsilon, seed, k)
+        t, ok = found.scores.of(x)[:, 0], bool(found.found[0])
+        sd = np.hypot(1, COUNT) / mu
+        for _ in range(ARRANGED):
+            at = rng.permutation(label)
+            sums = [np.bincount(at, w, k) for w in (t, 1 - t * t, np.ones(len(t)))]
+            sums += rng.normal(size=(3, k)) * sd * np.array([[1], [1], [1 / COUNT]])
+            sums = GroupSums(*sums, sd, sd / COUNT, (found.n, found.count_sd))
+            if find == "ranks":
+                yield _p(_tests.rank_result(sums, "two-sided", ok))
+            else:
+                window = found.middle[0], found.half[0]
+                yield _p(_tests.mean_result(sums, *window, "two-sided", ok))
+
+    return run
+
+
+def of_distances(draw, sizes, epsilon):
+    """Return what draws p-values of the largest distance of two groups of one law."""
+    label = np.repeat([0, 1], sizes)
+
+    def run(rng, seed):
+        x = draw(rng, len(label))[:, None]
+        found, mu = _look(x, "ranks", epsilon, seed)
+        edges = found.scores.edges[0][1:-1]
+        cell, m = np.searchsorted(edges, x[:, 0], side="right"), len(edges) + 1
+        for _ in range(ARRANGED):
+            counts = np.bincount(2 * cell + rng.permutation(label), minlength=2 * m).reshape(m, 2)
+            counts = counts + rng.normal(size=(m, 2)) / mu
+            yield _p(_tests.distance_result(counts, 1 / mu, bool(found.found[0])))
+
+    return run
+
+
+def of_pairs(ranks, draw, n, epsilon):
+    """Return what draws p-values of correlations of two independent columns of one law."""
+
+    def run(rng, seed):
+        X = draw(rng, 2 * n).reshape(n, 2)
+        found, mu = _look(X, "ranks" if ranks else "numbers", epsilon, seed)
+        t, u = found.scores.of(X).T
+        for _ in range(ARRANGED):
+            u = rng.permutation(u)
+            sums = np.array([t @ u, t.sum(), u.sum(), n - t @ t, n - u @ u, n])
+            sums += rng.normal(size=6) / mu / PAIR
+            yield _p(pair_result(sums, 1 / mu / PAIR, found, ranks, "two-sided"))
+
+    return run
+
+
+def of_counts(cells, n, epsilon, rates):
+    """Return what draws p-values of a table of independent cells, rows of it by groups if rates."""
+    sd = 1 / float(Budget.gaussian(epsilon, DELTA).mu)
+
+    def run(rng, seed):
+        for _ in range(ARRANGED):
+            if rates:
+                hits = rng.binomial(n, cells)
+                counts = np.array([n - hits, hits]) + sd * rng.normal(size=(2, 2))
+                yield _p(_tests.rate_result(counts, sd, "two-sided"))
+            else:
+                counts = rng.multinomial(n, cells.ravel()).reshape(cells.shape)
+                yield _p(_tests.cell_result(counts + sd * rng.normal(size=cells.shape), sd))
+
+    return run
+
+
+def cells(laws, sizes, epsilons, rates):
+    """Yield (name, run) for every test, law of the rows, sizes of groups and epsilon."""
+    for epsilon in epsilons:
+        for n, m in sizes:
+            cell, three = f"epsilon={epsilon} n={n},{m}", (n // 2, n - n // 2, m)
+            for law, draw in laws.items():
+                yield f"ranks {law} {cell}", of_groups("ranks", draw, (n, m), epsilon)
+                yield f"kruskal {law} {cell}", of_groups("ranks", draw, three, epsilon)
+                yield f"means {law} {cell}", of_groups("means", draw, (n, m), epsilon)
+                yield f"oneway {law} {cell}", of_groups("means", draw, three, epsilon)
+                yield f"distance {law} {cell}", of_distances(draw, (n, m), epsilon)
+                yield f"spearman {law} {cell}", of_pairs(True, draw, n + m, epsilon)
+                yield f"pearson {law} {cell}", of_pairs(False, draw, n + m, epsilon)
+            for p in rates:
+                yield f"rates {p} {cell}", of_counts(p, np.array([n, m]), epsilon, True)
+                table = np.outer([p, 0.3, 0.7 - p], [0.1, 0.2, 0.3, 0.4])
+                yield f"chi2 3x4 {p} {cell}", of_counts(table, n + m, epsilon, False)
+
+
+def rejected(name, run, tables, level=0.05):
+    """Return how many null tables were drawn, the part that is rejected, and its standard error.
+
+    All of ``tables``, unless the first ``FIRST`` show so low a rate that one above .055 is as good
+    as impossible.
+    """
+    seed = zlib.crc32(name.encode())
+    rng, rates = np.random.default_rng(seed), []
+    while len(rates) * ARRANGED < tables:
+        told = run(rng, (seed + len(rates)) % 2**32)
+        rates.append(np.mean([p <= level for p in told]))
+        if len(rates) * ARRANGED == FIRST and np.mean(rates) <= LOW:
+            break
+    error = np.std(rates) / np.sqrt(len(rates))
+    return len(rates) * ARRANGED, float(np.mean(rates)), float(error)
