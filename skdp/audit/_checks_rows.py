@@ -27,6 +27,7 @@ from skdp.utils._config import config_context
 
 MAY_BE_INFINITE = (
     "noise_scale_",
+    "residual_quantiles_",
     "likelihood_scale_",
     "likelihood_excess_",
     "least_squares_scale_",
@@ -42,7 +43,7 @@ MAY_BE_INFINITE = (
 )  # "nothing is known" is an answer
 # NaN there: any number would be taken for one
 METRICS = ("scores_", "roc_auc_", "brier_score_", "log_loss_", "coverage_", "quantile_losses_")
-METRICS += ("mean_absolute_error_", "mean_squared_error_", "r2_")
+METRICS += ("mean_absolute_error_", "mean_squared_error_", "r2_", "residual_quantiles_")
 SURVIVAL = "survival_function_", "cumulative_hazard_", "at_risk_", "median_", "n_events_"
 MAY_BE_UNKNOWN = "correlation_", "inertia_", "hazard_ratios_", *SURVIVAL, *METRICS
 
