@@ -88,7 +88,7 @@ def _walks(adjacency, roots, entropy, steps):
 
 
 def _least_tree(adjacency, roots, entropy):
-    i, j = edges_of(adjacency)
+    i, j = np.asarray(edges_of(adjacency), dtype=np.int32)  # trees of old scipy take no others
     weight = 1.0 + (entropy.words(i.size) >> np.uint64(11)).astype(float)
     tree = minimum_spanning_tree(sparse.csr_array((weight, (i, j)), shape=adjacency.shape))
     parent = np.arange(adjacency.shape[0])
