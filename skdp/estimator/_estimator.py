@@ -40,6 +40,7 @@ from skdp.utils._compat import (
     callbacks,
     fit_context,
 )
+from skdp.utils._config import get_config
 from skdp.utils._numbers import PlainNumbers
 from skdp.utils._private_state import DropsPrivateState
 from skdp.utils._progress import lines, tell
@@ -257,6 +258,8 @@ class PrivateEstimator(
         else:
             rows = read_with_target(self, X, y)
         self._check_public(rows.n_features - (self._target is not None))
+        if not (self._gaps or self._mixed or self._is_inner()) and _ignores():
+            rows.whole_rows = True  # those that a gap loses are counted
         return rows
 
     def _asked_first(self, n_features):
@@ -384,6 +387,10 @@ class PrivateEstimator(
         return Contract(
             consumes=(Rows,), yields=lambda kind: Released(), spends=True, target=self._target
         )
+
+
+def _ignores():
+    return get_config()["invalid_rows"] == "ignore"
 
 
 def guarantee(estimator):

@@ -92,8 +92,8 @@ class Log:
             log.numberings.update(dict.fromkeys(log.numberings, log))
 
     def add(self, view, statistic, told):
-        """Keep an answer, of one number a copy that nobody else has; return its ticket."""
-        value = np.array(told.value) if np.size(told.value) == 1 else None
+        """Keep an answer, of two numbers at most a copy that nobody else has; return its ticket."""
+        value = np.array(told.value) if np.size(told.value) <= 2 else None
         return self.keep(view, statistic, Noisy(value, told.scale, told.law))
 
     def keep(self, view, question, told=None):

@@ -52,11 +52,8 @@ class PersonRows:
         self._weights, self.unit = (None, 1) if cap is None else persons.mass(cap)
 
     def weighed_sum(self, statistic, beside=None):
-        block = self._sizes[:, None]
-        if self._weights is None:
-            total = statistic(0, block)
-        else:
-            total = statistic.weighed(self._weights, 0, block)
+        block, own = self._sizes[:, None], self._weights
+        total = statistic(0, block) if own is None else statistic.weighed(own, 0, block)
         return each(total, lambda value: weighed(value, self.unit))
 
 
@@ -89,14 +86,10 @@ def rows_of_persons(rows, persons, curator, *, cap, heads, drawn, made=None, one
 
 def present_rows(rows, entries=False):
     """Return which rows are there, by ``entries`` which have one, an array of bool. Private."""
-    finite = _has_entries if entries else finite_rows
+    finite = (lambda block: np.isfinite(block).any(axis=1)) if entries else finite_rows
     is_there, rows = getattr(rows, "present", finite), getattr(rows, "joined", rows)
 
     return np.concatenate(map_merge(rows, lambda start, block: [is_there(block)], list.__add__))
-
-
-def _has_entries(block):
-    return np.isfinite(block).any(axis=1)
 
 
 def _extremes(rows, cap, coins):

@@ -38,8 +38,7 @@ class RowsWithGaps(Statistic):
 
     def total(self, block):
         """Return the number, shape (1,)."""
-        gaps = block[~finite_rows(block)]
-        return np.array([np.count_nonzero(np.isfinite(gaps).any(axis=1))])
+        return Count(gaps=True).total(block)[1:]
 
 
 @public
@@ -50,6 +49,8 @@ class Count(Statistic):
     ----------
     last : bool, default=False
         Of rows whose last entry has none.
+    gaps : bool, default=False
+        Also of the other rows that have an entry.
 
     See Also
     --------
@@ -57,7 +58,8 @@ class Count(Statistic):
 
     Notes
     -----
-    **Privacy** (add or remove one row): a row is counted by itself, once.
+    **Privacy** (add or remove one row): a row is counted by itself, once, in one number or the
+    other.
 
     Examples
     --------
@@ -68,14 +70,17 @@ class Count(Statistic):
     """
 
     last: bool = False
+    gaps: bool = False
     squared_l2 = l1 = 1
 
     def _there(self, block):
         return np.isfinite(block[:, -1]) if self.last else finite_rows(block)
 
     def total(self, block):
-        """Return the number of rows, shape (1,)."""
-        return np.array([np.count_nonzero(self._there(block))])
+        """Return the number of rows, shape (1,); with ``gaps`` that of the others too, (2,)."""
+        there = self._there(block)
+        gaps = [np.isfinite(block[~there]).any(axis=1)] * self.gaps
+        return np.array([np.count_nonzero(rows) for rows in (there, *gaps)])
 
 
 @public

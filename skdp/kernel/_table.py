@@ -96,8 +96,9 @@ class Table:
 
     @property
     def about(self):
-        """What else is public of the rows, by name: types and levels of columns."""
-        return getattr(self._rows, "about", {})
+        """What else is public of the rows, by name: types of columns, whether gaps lose rows."""
+        of_rows = {"whole_rows": getattr(self._rows, "whole_rows", False)}
+        return of_rows | getattr(self._rows, "about", {})
 
     @property
     def heads(self):

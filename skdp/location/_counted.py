@@ -12,6 +12,11 @@ from skdp.kernel._table import Table
 __all__ = ["ROW_COUNT", "CountedTable", "RowCount", "release_count"]
 
 ROW_COUNT = Step("row count", at_most=0.01, of=(Count,))
+CLEAR = 4.0  # noises
+GONE = (
+    "most rows have a gap and count as absent, and what is told is about the others. Fit columns "
+    "with gaps by themselves, or fill in public values"
+)
 FEW = "the number of rows does not stand out of its noise: their mean may be anywhere in the ball"
 
 
@@ -41,8 +46,10 @@ class RowCount:
 
 
 def release_count(table, step):
-    """Release the number of finite rows."""
-    told = table.ask(Count(), step)
+    """Release the number of finite rows; doubt a table most of whose rows have a gap."""
+    told = table.ask(Count(gaps=table.about["whole_rows"]), step)
+    if len(told.value) > 1 and told.value[1] > told.value[0] + CLEAR * told.scale:
+        table.doubt(GONE)
     return RowCount(float(told.value[0]), told.scale, told.ticket)
 
 

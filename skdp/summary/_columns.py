@@ -20,6 +20,7 @@ NOTHING = "nothing in this column stands clear of the noise"
 NOISE = "the noise is too large beside it"
 UNTOLD = "its interval is long beside the spread of the column"
 MAYBE = "some numbers may lie so far beyond the others that they count as if nearer"
+ALONE = "nearly all entries are one number, and rarer ones are not told from the noise"
 TAIL = "numbers far beyond the others count as if they lay nearer"
 
 
@@ -129,6 +130,7 @@ class NumberColumn:
     covariance: np.ndarray | None = None
     tail: bool = False  # whether rows show beyond the bounds
     loose: bool = False  # whether rows show that may be beyond
+    alone: bool = False  # whether one number hides others that are rarer than the noise
     calendar: object = None  # of dates and durations
 
     @classmethod
@@ -177,9 +179,10 @@ class NumberColumn:
         reach = max(judged[1] - mean, mean - judged[0])
         near = PART * max(judged[0], -judged[1], 0.0)
         reason = NOISE if few or reach > max(spread, near) else TAIL if tail else ""
+        reason = reason or (ALONE if self.alone else "")
         reach = max(judged_std[1] - spread, spread - judged_std[0])
         unsure = NOISE if few or (reach > judged_std[0] and reach > 0) else ""
-        unsure = unsure or (TAIL if tail else MAYBE if self.loose else "")
+        unsure = unsure or (TAIL if tail else MAYBE if self.loose else ALONE if self.alone else "")
         return [
             Line("mean", float(mean), *shown, reason),
             Line("std", float(spread), *shown_std, unsure),

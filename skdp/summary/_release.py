@@ -29,6 +29,7 @@ MOMENTS = 0.12  # of what columns of numbers have
 COUNTED = 1 / 6  # of that
 BEYOND = Step("entries beyond", at_most=MOMENTS * COUNTED, of=(EdgeCells,))
 QUANTILES = "quantiles"
+EQUAL, UNSEEN = 1e-9, 2.0  # part of a number that quantiles differ by; noises that rows hide in
 
 
 def summary_steps(budget):
@@ -128,8 +129,18 @@ def _numbers(table, places, q):
         for i, j in enumerate(reached):
             told = {"moments": moments.values[:, i], "covariance": moments.covariance}
             told["tail"], told["loose"] = are_beyond(q, found, j, ends[:, i], beyond[i], sd)
+            told["alone"] = _is_alone(found.location[1:-1, j], beyond[i], sd, n[i])
             columns[j] = replace(columns[j], bounds=ends[:, i], **told)
     return dict(zip(places, columns, strict=True))
+
+
+def _is_alone(location, beyond, sd, n):
+    """Return whether one number hides others: quantiles agree, and a hundredth may be unseen.
+
+    The mean of such a column moves by as much as its rare entries are far, which nothing tells.
+    """
+    agree = len(location) > 1 and np.ptp(location) <= EQUAL * np.abs(location).max()
+    return bool(agree and (beyond + UNSEEN * sd).max() > PART * n)
 
 
 def _beyond(view, ends):

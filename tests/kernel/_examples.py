@@ -56,7 +56,7 @@ def _distances(rng):
 
 EXAMPLES = {
     RowsWithGaps: lambda rng: (RowsWithGaps(), hostile(rng, 3)),
-    Count: lambda rng: (Count(bool(rng.random() < 0.5)), hostile(rng, 3)),
+    Count: lambda rng: (Count(*map(bool, rng.random(2) < 0.5)), hostile(rng, 3)),
     Distances: _distances,
     BallSum: _ball(BallSum),
     KeptRows: _ball(KeptRows),

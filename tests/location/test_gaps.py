@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from skdp import (
+    PrivateCovariance,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
     PrivateMean,
     PrivateMedian,
     PrivateMinMax,
@@ -13,9 +16,10 @@ from skdp import (
     PrivateSum,
     PrivateTrimmedMean,
     PrivateVariance,
+    config_context,
 )
 from skdp.audit import check_statistic
-from skdp.kernel._sums import RowsWithGaps
+from skdp.kernel._sums import Count, RowsWithGaps
 
 quiet = pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -121,3 +125,39 @@ def test_few_rows_and_columns_of_gaps_alone(n):
     for estimator in CASES.values():
         estimator.set_params(random_state=0).fit(X)
     assert check_statistic(RowsWithGaps(), np.array([[1.0, np.nan], [1.0, 2.0]])) == 1.0
+
+
+def _with_gaps(rate):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 4))
+    y = X[:, 0] + rng.normal(size=6000)
+    return np.where(rng.random(X.shape) < rate, np.nan, X), y, (y > 0).astype(int)
+
+
+@quiet
+@pytest.mark.parametrize("rate", [0.05, 0.4])
+def test_estimators_of_whole_rows_say_when_gaps_lose_most_of_them(rate):
+    X, y, label = _with_gaps(rate)
+    fits = [
+        (PrivateLinearRegression(epsilon=4.0), (y,)),
+        (PrivateLogisticRegression(epsilon=4.0, classes=[0, 1]), (label,)),
+        (PrivateMean(center=0.0), ()),
+        (PrivateCovariance(epsilon=4.0), ()),
+    ]
+    for model, target in fits:
+        with config_context(invalid_rows="ignore"):
+            fit = model.set_params(random_state=0).fit(X, *target)
+        told = [text for text in fit.accuracy_warnings_ if "most rows have a gap" in text]
+        assert len(told) == (rate > 0.2)
+        assert fit.n_rows_ == pytest.approx(6000 * (1 - rate) ** 4, abs=250)
+        assert sum(c.label == "row count" for c in fit.privacy_report_.charges) == 1
+    column = np.where(np.random.default_rng(0).random((6000, 1)) < 0.9, np.nan, 1.0)
+    with config_context(invalid_rows="ignore"):
+        alone = PrivateMean(center=0.0, random_state=0).fit(column)
+    assert not any("most rows" in text for text in alone.accuracy_warnings_)
+
+
+def test_rows_with_gaps_beside_those_without_move_by_one():
+    rows = np.array([[1.0, np.nan], [1.0, 2.0], [np.nan, np.nan], [np.inf, 3.0]])
+    assert Count(gaps=True).total(rows).tolist() == [1, 2]
+    assert check_statistic(Count(gaps=True), rows) == 1.0
