@@ -11,6 +11,7 @@ number of bins; the tables were looked at once after that.
 
 import sys
 import warnings
+import zlib
 
 import numpy as np
 from _metrics_tables import MODELS, MOST, TABLES, missing, scores
@@ -84,9 +85,10 @@ def coverage(name, model, reps, *, most=6000, confidence=0.95, epsilon=1.0):
     n = min(len(everyone), most)
     covers = np.zeros((len(EXACT), 3))
     for rep in range(reps):
-        at = np.random.default_rng([rep, n]).integers(len(everyone), size=n)
-        y, s = everyone[at], of_all[at]
-        report = PrivateClassifierReport(epsilon=epsilon, random_state=rep).fit(y, s)
+        rng = np.random.default_rng([rep, n, zlib.crc32(f"{name} {model}".encode())])
+        at = rng.integers(len(everyone), size=n)
+        y, s, seed = everyone[at], of_all[at], int(rng.integers(2**31))
+        report = PrivateClassifierReport(epsilon=epsilon, random_state=seed).fit(y, s)
         for i, (metric, exact) in enumerate(EXACT.items()):
             low, high = report.interval(metric, confidence=confidence)
             here = low <= exact(y, s) <= high

@@ -135,7 +135,7 @@ class GroupReports:
             value = a - b
             low = value - np.hypot(a - a_low, b_high - b)
             high = value + np.hypot(a_high - a, b - b_low)
-            if not np.isfinite([value, low, high]).all():
+            if not np.isfinite(value):
                 low, high = -np.inf, np.inf
             differs = bool(low > 0 or high < 0)
             line = (one, other, value, float(low), float(high), differs)

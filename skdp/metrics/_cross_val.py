@@ -111,7 +111,7 @@ class CrossValidation:
         given = {"confidence": confidence, "sampling": sampling}
         ends = np.array([report.interval(self.metric, **given) for report in self._reports])
         value = self.scores
-        if not np.isfinite(ends).all():
+        if not np.isfinite(value).all():
             return -np.inf, np.inf
         below, above = np.linalg.norm([value - ends[:, 0], ends[:, 1] - value], axis=1) / len(value)
         return float(self.mean - below), float(self.mean + above)

@@ -28,6 +28,16 @@ def drawn(n=20000, seed=0):
     return (rng.logistic(size=n) < logit).astype(int), expit(logit + 2 * (sex == "f")), sex
 
 
+def test_a_difference_from_a_loss_whose_tail_is_not_seen_has_one_end():
+    rng = np.random.default_rng(0)
+    f = rng.normal(size=4000)
+    y, by = f + np.append(rng.standard_cauchy(2000), rng.normal(size=2000)), np.arange(4000) // 2000
+    frame = pd.DataFrame({"f": f, "by": by})
+    report = PrivateRegressionReport(by="by", levels=[0, 1], epsilon=8.0, random_state=0)
+    told = report.fit(y, frame).group_reports_.differences("mean_absolute_error")
+    assert told["low"][0] > 0 and told["high"][0] == np.inf and told["differs"][0]
+
+
 def test_rates_of_groups_and_their_differences_are_covered_together():
     y, s, sex = drawn()
     reports = private_report_by_group(y, s, sex, levels=["f", "m"], random_state=0)

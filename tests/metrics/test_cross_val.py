@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
@@ -77,6 +78,16 @@ def test_regressions_are_scored_by_their_errors():
     given = {"cv": 2, "epsilon": 8.0, "random_state": 0, "scoring": "mean_absolute_error"}
     result = private_cross_val_score(PrivateLinearRegression(), X, y, **given)
     assert result.mean == pytest.approx(np.sqrt(2 / np.pi), abs=0.1)
+
+
+def test_the_mean_of_errors_whose_tail_is_not_seen_has_one_end():
+    X, _ = drawn(6000)
+    given = {"cv": 2, "random_state": 0, "scoring": "mean_squared_error"}
+    y = np.exp(2 * X[:, 0])
+    result = private_cross_val_score(DummyRegressor(), X, y, **given)
+    low, high = result.interval()
+    assert 0 < low < result.mean and high == np.inf
+    assert low < np.mean(np.square(y - y.mean()))
 
 
 def test_a_row_draws_its_fold_by_itself():
