@@ -7,10 +7,10 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import SomeColumns
-from skdp.kernel._ranks import KeyRanks, float_of_order
+from skdp.kernel._ranks import KeyRanks
 from skdp.kernel._sums import Count
 from skdp.scales import LogBins, read_scale
-from skdp.scales._bisection import LEVELS
+from skdp.scales._bisection import LEVELS, float_of_order
 
 __all__ = ["RANGE_SHARE", "RANGE_STEPS", "private_ranges"]
 

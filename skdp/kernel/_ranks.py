@@ -15,13 +15,6 @@ from skdp.readers._strips import strips
 
 PARTS = 1000  # quantiles are searched at thousandths
 MOST_WORTH = 2.0**60  # scores are integers of 64 bits
-_SIGN = np.uint64(1 << 63)
-
-
-def float_of_order(order):
-    """Undo :func:`order_of_floats`; what is no finite float becomes the nearest one."""
-    bits = np.where(order & _SIGN, order ^ _SIGN, ~order)
-    return np.nan_to_num(bits.view(np.float64), nan=0.0)
 
 
 @public

@@ -26,15 +26,31 @@ class Boxed(RowMap):
 
     def __call__(self, block):
         """Return the rows of a block in the box."""
-        boxed, step = np.empty(block.shape), max(1, CELLS // len(self.center))
-        for start in range(0, len(block), step):
-            part, y = block[start : start + step], boxed[start : start + step]
-            with np.errstate(all="ignore"):
-                np.subtract(part, self.center, out=y, dtype=np.float64)
-                y /= self.radius
-                np.clip(y, -1, 1, out=y)
-            y[~finite_rows(part)] = np.nan
-        return boxed
+        return _tiled(_boxed, block, self.center, self.radius)
+
+
+def _boxed(part, center, radius, y):
+    np.subtract(part, center, out=y, dtype=np.float64)
+    y /= radius
+    np.clip(y, -1, 1, out=y)
+    y[~finite_rows(part)] = np.nan
+
+
+def _clipped(part, low, high, y):
+    np.clip(part, low, high, out=y)
+    if not finite_rows(part).all():
+        y[~np.isfinite(part)] = np.nan
+
+
+@np.errstate(all="ignore")
+def _tiled(function, block, *columns):
+    """Return what a function writes for parts of a block, and as many rows of each vector."""
+    mapped, step = np.empty(block.shape), max(1, CELLS // block.shape[1])
+    tiles = [np.tile(np.asarray(x, dtype=np.float64), (min(step, len(block)), 1)) for x in columns]
+    for start in range(0, len(block), step):
+        part = block[start : start + step]
+        function(part, *(x[: len(part)] for x in tiles), mapped[start : start + step])
+    return mapped
 
 
 @public
@@ -121,9 +137,7 @@ class InBox(RowMap):
 
     def __call__(self, block):
         """Return the rows of a block in the box."""
-        clipped = np.clip(block, self.low, self.high)
-        clipped[~np.isfinite(block)] = np.nan
-        return clipped
+        return _tiled(_clipped, block, self.low, self.high)
 
 
 @public

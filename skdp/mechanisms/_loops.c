@@ -30,7 +30,7 @@
 #define APART
 #endif
 
-#define VERSION 3 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
+#define VERSION 4 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
 
 #define TILE 128
 #define LINE 136 /* from one column to the next: not a power of two, or all would share a place in the cache */
@@ -457,6 +457,29 @@ WIDE static void codes(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_
                 for (Py_ssize_t i = 0; i < m; i++)
                     for (Py_ssize_t of = 0; of < 4; of++)
                         table[(of - 3) * size + (Py_ssize_t)code[of][i]]++;
+        }
+    }
+}
+
+/* Adds to `counts` how many entries of each of k columns are in which of its cells of one width,
+   open below, from a start on: kernel/_bins.py, UniformCells. */
+WIDE static void even_cells(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+                            const int64_t *restrict columns, const double *restrict start,
+                            const double *restrict width, const double *restrict n_cells, int mode,
+                            Py_ssize_t size, double *restrict w, int64_t *restrict counts)
+{
+    double cell[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn_those(x + first * d, m, d, mode, w);
+        for (Py_ssize_t j = 0; j < k; j++) {
+            const double *restrict column = w + columns[j] * LINE;
+            double most = n_cells[j] < size ? n_cells[j] : size;
+            for (Py_ssize_t i = 0; i < m; i++)
+                cell[i] = ceil((column[i] - start[j]) / width[j]) - 1;
+            for (Py_ssize_t i = 0; i < m; i++)
+                if (cell[i] >= 0 && cell[i] < most)
+                    counts[j * size + (Py_ssize_t)cell[i]]++;
         }
     }
 }
@@ -968,6 +991,23 @@ static PyObject *py_codes(PyObject *self, PyObject *args)
     return done(&a, Py_NewRef(Py_None));
 }
 
+static PyObject *py_even_cells(PyObject *self, PyObject *args)
+{
+    START;
+    Py_ssize_t d;
+    int mode;
+    if (!PyArg_ParseTuple(args, "OOOOOOni", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &d, &mode))
+        return NULL;
+    if (!take(&a, o, "didddI") ||
+        !fits(&a, d > 0 && N(0) % d == 0 && N(1) > 0 && N(2) == N(1) && N(3) == N(1) &&
+                      N(4) == N(1) && N(5) % N(1) == 0 && columns_fit(a.at[1], N(1), d),
+              d))
+        return FAILED;
+    UNLOCKED(even_cells(a.at[0], N(0) / d, d, N(1), a.at[1], a.at[2], a.at[3], a.at[4], mode,
+                        N(5) / N(1), a.work, a.at[5]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
 static PyObject *py_cells(PyObject *self, PyObject *args)
 {
     START;
@@ -1112,6 +1152,7 @@ static PyMethodDef methods[] = {
     {"ranks", py_ranks, METH_VARARGS, NULL},
     {"codes", py_codes, METH_VARARGS, NULL},
     {"cells", py_cells, METH_VARARGS, NULL},
+    {"even_cells", py_even_cells, METH_VARARGS, NULL},
     {"grid_cells", py_grid_cells, METH_VARARGS, NULL},
     {"grid_ends", py_grid_ends, METH_VARARGS, NULL},
     {"pair_sums", py_pair_sums, METH_VARARGS, NULL},

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from skdp.kernel._ranks import Balance, float_of_order
+from skdp.kernel._ranks import Balance
 
-__all__ = ["LEVELS", "private_median"]
+__all__ = ["LEVELS", "float_of_order", "private_median"]
 
 LEVELS = 46
+_SIGN = np.uint64(1 << 63)
 
 
 def private_median(table, *, share, label):
@@ -53,3 +54,9 @@ def private_median(table, *, share, label):
         high = np.where(left, middle, high)
         low = np.where(left, low, middle)
     return float_of_order(low + (high - low) // np.uint64(2))
+
+
+def float_of_order(order):
+    """Undo :func:`order_of_floats`; what is no finite float becomes the nearest one."""
+    bits = np.where(order & _SIGN, order ^ _SIGN, ~order)
+    return np.nan_to_num(bits.view(np.float64), nan=0.0)

@@ -15,7 +15,7 @@ import skdp.mechanisms
 from skdp import FriendlyCoreKMeans, PrivateMean, PrivateMedian
 from skdp.audit._tables import small_blocks
 from skdp.kernel._ball_cover import LocatedBall
-from skdp.kernel._bins import LogBins, OctaveCells
+from skdp.kernel._bins import LogBins, OctaveCells, UniformCells
 from skdp.kernel._bounded import BoxedSquares, Powers
 from skdp.kernel._clusters import Nearest
 from skdp.kernel._columns import ColumnCells, EdgeCells
@@ -131,6 +131,8 @@ def test_ranks_and_cells_of_columns(X, rows, n_edges, data):
     same(lambda: ColumnCells(columns, cells, center, unit, rows=which).total(X))
     whole = (OctaveCells(),) * k
     same(lambda: ColumnCells(columns, whole, folded=True, rows=which).total(X))
+    even = tuple(UniformCells((-30.0, 5e-324, 1e300)[j % 3], 1.5, 9 + j) for j in range(k))
+    same(lambda: ColumnCells(columns, even, rows=which).total(X))
 
 
 @settings(max_examples=60, deadline=None)

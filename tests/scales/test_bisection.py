@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skdp.kernel._ranks import float_of_order, order_of_floats
 from skdp.kernel._table import Table
 from skdp.readers import ArrayRows
+from skdp.readers._levels import order_of_floats
 from skdp.scales import private_median
+from skdp.scales._bisection import float_of_order
 from tests._curators import canned
 
 LARGEST = float(np.finfo(float).max)
