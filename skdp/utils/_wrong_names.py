@@ -1,7 +1,7 @@
 """What somebody may have meant by a name that is not here: errors name it."""
 
 from difflib import get_close_matches
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from importlib import import_module
 from inspect import Parameter, signature
 
@@ -149,12 +149,19 @@ class ExplainsNames:
         if name.startswith("_") or hasattr(type(self), name):
             return object.__getattribute__(self, name)  # raises what it has raised before
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
-        have = [one for one in vars(self) if not one.startswith("_")]
-        known = [one for one in {*have, *dir(type(self))} if not one.startswith("_")]
-        near = [f"{name}_", *ATTRIBUTES.get(name.strip("_"), ())]
-        near = [one for one in near if one in known] or get_close_matches(name, known, 1, SAME)
-        if near:
-            text += f". Use {near[0]}"
-        elif name.endswith("_") and not any(one.endswith("_") for one in have):
-            text += ": it is not fitted yet. Call fit first"
+        have = tuple(one for one in vars(self) if not one.startswith("_"))
+        text += _instead(type(self), name, have)
         raise AttributeError(text, name=name, obj=self)
+
+
+@lru_cache(maxsize=256)  # a fit looks for a few, time and again
+def _instead(cls, name, have):
+    """Return what to use in place of an attribute that an instance does not have."""
+    known = [one for one in {*have, *dir(cls)} if not one.startswith("_")]
+    near = [f"{name}_", *ATTRIBUTES.get(name.strip("_"), ())]
+    near = [one for one in near if one in known] or get_close_matches(name, known, 1, SAME)
+    if near:
+        return f". Use {near[0]}"
+    if name.endswith("_") and not any(one.endswith("_") for one in have):
+        return ": it is not fitted yet. Call fit first"
+    return ""
