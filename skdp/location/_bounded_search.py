@@ -12,6 +12,7 @@ from skdp.columns._squares import SURE
 from skdp.kernel._bins import UniformCells
 from skdp.kernel._bounded import BoundedSums
 from skdp.kernel._columns import ColumnCells, EdgeCells
+from skdp.kernel._sums import RowsWithGaps
 from skdp.kernel._views import InBox
 from skdp.location._bounded_moments import (
     AT_BOUND,
@@ -20,15 +21,24 @@ from skdp.location._bounded_moments import (
     release_columns,
 )
 from skdp.location._column_strategies import with_deviation
+from skdp.location._gaps import GAPS, SHOW
 from skdp.location._public import bounds_vectors
 from skdp.location._release import MeanRelease
 from skdp.scales._column_noise import ColumnNoise, column_budget
 from skdp.scales._significance import COARSE, windows_above
 
-__all__ = ["between", "bounded_mean_plan", "release_bounded_mean"]
+__all__ = [
+    "NARROW_STEPS",
+    "are_narrow",
+    "between",
+    "bounded_mean_plan",
+    "looks_inside",
+    "release_bounded_mean",
+]
 
 N_CELLS = 40  # of the first look at a column between its bounds
 PAD = 2.0  # of an interval of significant cells, whose ends hide
+FAINT = 0.05  # part of the rows on either side, which does not decide whether to search
 CLEAR = 5.0  # noises of a whole histogram: fewer rows tell nothing
 WORTH = 2 / 3  # predicted noise over that of moments, from which on the search is worth its price
 INSIDE_SHARE = 0.4  # of the budget, about what is left for the sum inside
@@ -41,19 +51,21 @@ RANGE = Step("range", at_most=0.02, of=(ColumnCells,))
 ENTRIES = Step("entries", at_most=OFFSET, of=(EdgeCells,))
 BEYOND = Step("sum beyond", at_most=MOST_BEYOND, of=(BoundedSums,))
 INSIDE = Step("sum inside", of=(BoundedSums,))
+NARROW_STEPS = RANGE, GAPS
 SEARCH_STEPS = RANGE, ENTRIES, *LOCATING_STEPS, BEYOND, INSIDE
+SEARCHED = "rows take up a small part of their bounds: they are looked for there"
 DECIDED = "rows take up a small part of their bounds: they are summed inside and beyond an interval"
 
 
-def _looks_inside(mean):
+def looks_inside(estimator):
     """Return whether rows are looked for between bounds: not in a part of a larger fit."""
-    return mean.delta > 0 and not mean._is_granted()
+    return estimator.delta > 0 and not estimator._is_granted()
 
 
 def bounded_mean_plan(mean):
     """Return the plan of :func:`release_bounded_mean`."""
     plan = moment_plan(mean._budget(column_budget))
-    return replace(plan, steps=(*SEARCH_STEPS, *plan.steps)) if _looks_inside(mean) else plan
+    return replace(plan, steps=(*SEARCH_STEPS, *plan.steps)) if looks_inside(mean) else plan
 
 
 def release_bounded_mean(table, mean):
@@ -63,7 +75,7 @@ def release_bounded_mean(table, mean):
     """
     low, high = ends = bounds_vectors(mean.bounds, table.n_features)
     found = None
-    if _looks_inside(mean) and table.heads is None:
+    if looks_inside(mean) and table.heads is None:
         found = release_searched_mean(table, low, high)
     if found is None:
         columns = release_columns(table, ends, 2)
@@ -101,7 +113,7 @@ def release_searched_mean(table, low, high):
     if d > MOST_COLUMNS or not _ordinary(low, high):
         return None
     ranges = _look(inside_bounds, low, high)
-    if np.mean(np.log([one.loss for one in ranges])) > math.log(WORTH):
+    if not _is_worth(ranges):
         return None
     told = table.ask(EdgeCells(np.arange(d), (WHOLE,) * d, "entries"), ENTRIES)
     count_sd = told.scale
@@ -144,6 +156,30 @@ def release_searched_mean(table, low, high):
     return release, location
 
 
+def are_narrow(table, low, high):
+    """Return whether rows without gaps take up so small a part of their bounds that one searches.
+
+    **Privacy** (add or remove one row): a histogram of one cell a column, and the number of rows
+    with gaps.
+    """
+    d = table.n_features
+    if table.heads is not None or d > MOST_COLUMNS or not _ordinary(low, high):
+        return False
+    if not _is_worth(_look(table.map(InBox(low, high)), low, high)):
+        return False
+    if d > 1:
+        told = table.ask(RowsWithGaps(), GAPS)
+        if float(told.value[0]) > SHOW * ColumnNoise(table.budget).deviation(told.scale):
+            return False
+    table.decide(SEARCHED)
+    return True
+
+
+def _is_worth(ranges):
+    """Return whether a search is told to pay, on average over columns."""
+    return np.mean(np.log([one.loss for one in ranges])) <= math.log(WORTH)
+
+
 def _ordinary(low, high):
     """Return whether bounds are so far apart that cells between them have a width."""
     apart = high - low
@@ -174,7 +210,10 @@ class _Range:
         """The predicted noise of a search over that of moments."""
         if not self._seen.size:
             return 1 / WORTH
-        part = min(PAD * (self._seen[-1] - self._seen[0] + 1) / N_CELLS, 1.0)
+        mass = np.maximum(self._counts[self._seen], 0.0)
+        upto = np.cumsum(mass)  # noise makes a cell of few rows now and then, anywhere
+        bulk = self._seen[(upto >= FAINT * upto[-1]) & (upto - mass <= (1 - FAINT) * upto[-1])]
+        part = min(PAD * (bulk[-1] - bulk[0] + 1) / N_CELLS, 1.0)
         return part / 2 / math.sqrt(INSIDE_SHARE) / math.hypot(self.mean, 1 - self.mean)
 
     @property

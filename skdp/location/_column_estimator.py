@@ -11,13 +11,14 @@ from skdp.denoising._parameter import check_denoiser, with_denoiser
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._bounded import BoxedSquares
 from skdp.kernel._table import annex
-from skdp.kernel._views import Boxed
+from skdp.kernel._views import Boxed, InBox
 from skdp.location._bounded_moments import (
     bounded_rule,
     check_bounds,
     moment_plan,
     release_columns,
 )
+from skdp.location._bounded_search import NARROW_STEPS, are_narrow, looks_inside
 from skdp.location._gaps import asked_first, release_with_gaps, with_gaps
 from skdp.location._places import NOTHING, TOO_WIDE, ColumnSearch, StatisticScale, place_steps
 from skdp.location._public import bounds_vectors, column_vector
@@ -39,6 +40,7 @@ __all__ = [
     "ExtremesMixin",
     "doubt_extremes",
     "doubt_variance",
+    "hidden_variance",
     "release_squares",
 ]
 
@@ -47,11 +49,15 @@ UNTOLD = "the scale of a column was not found: it is no larger than what noise o
 THIN = "a column is spread so thinly that its scale may be many times larger"
 TAIL = (
     "a column has a tail of which too little is seen: its variance may be more than "
-    "twice as large; pass bounds=(low, high) if known"
+    "twice as large; pass bounds=(low, high) near the rows if known"
+)
+UNSEEN = (
+    "rows at a bound, too few to be seen, may make a variance more than twice as large; pass "
+    "bounds=(low, high) near the rows if known"
 )
 HIDDEN = (
     "so few rows for this epsilon that a tail which carries most of a variance may stay unseen: it "
-    "is that of the rows that are seen; pass bounds=(low, high) if known"
+    "is that of the rows that are seen; pass bounds=(low, high) near the rows if known"
 )
 RANGE = "the range of a column was not found: nothing was seen besides one value, or nothing clear"
 MEMORY = (
@@ -105,7 +111,11 @@ class ColumnEstimator(PrivateEstimator):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(column_budget)
         if self._tells_moments():
-            return with_denoiser(moment_plan(budget), self.denoiser)
+            plan = moment_plan(budget)
+            if self._looks_inside():
+                steps = (*NARROW_STEPS, *place_steps(budget, reach=True), STATISTIC, *plan.steps)
+                plan = replace(plan, steps=steps)
+            return with_denoiser(plan, self.denoiser)
         steps = () if self._is_placed() else place_steps(budget, reach=self._reaches)
         steps = (*steps, *with_law(budget, STATISTIC))
         plan = Plan(budget, steps, assumptions=(MEMORY,))
@@ -119,6 +129,10 @@ class ColumnEstimator(PrivateEstimator):
 
     def _tells_moments(self):
         return self.bounds is not None and self._degree() is not None
+
+    def _looks_inside(self):
+        """Whether rows that take up a small part of their bounds are looked for there."""
+        return self._degree() == 2 and looks_inside(self)
 
     def _searches(self):
         """Whether nothing but the rows tells where they lie, so that columns may be apart."""
@@ -156,8 +170,10 @@ class ColumnEstimator(PrivateEstimator):
 
     def _release_of(self, table, d):
         if self._tells_moments():
-            columns = release_columns(table, self.bounds, self._degree())
-            return {**self._fitted_between(columns, table), **columns.attributes()}
+            ends = bounds_vectors(self.bounds, d)
+            if not (self._looks_inside() and are_narrow(table, *ends)):
+                return self._of_moments(table)
+            table = table.map(InBox(*ends))
         center, sensitivity = self._column_vectors(d)
         reach = LARGEST
         if self.bounds is not None:
@@ -175,6 +191,8 @@ class ColumnEstimator(PrivateEstimator):
                 place = StatisticScale(place.center, np.tile(sensitivity, times))
             elif place is not None:
                 lost = place.lost
+        if place is None and self._tells_moments():
+            return self._of_moments(table)
         if place is None:
             table.doubt(NOTHING)
             start = np.zeros(d) if center is None else center
@@ -189,7 +207,17 @@ class ColumnEstimator(PrivateEstimator):
         sd = sd.reshape(times, d)
         fitted = self._fitted(values, sd, place.center[:d])
         fitted = self._weighed(fitted, sd, place, table)
-        return self._and_drawn(fitted, sd, place, n)
+        fitted = self._and_drawn(fitted, sd, place, n)
+        return self._inside(fitted, place, ends, table) if self._tells_moments() else fitted
+
+    def _of_moments(self, table):
+        columns = release_columns(table, self.bounds, self._degree())
+        return {**self._fitted_between(columns, table), **columns.attributes()}
+
+    def _inside(self, fitted, place, ends, table):
+        """Return the fitted attributes of rows that were found inside their bounds."""
+        table.doubt(UNSEEN, columns=hidden_variance(place, ends) > LOOSE * fitted["var_"])
+        return {**fitted, "bounds_": np.array(ends), "moments_": None, "moments_covariance_": None}
 
     def _and_drawn(self, fitted, sd, place, n):
         drawn = self._drawn(fitted, sd[0], place, n)
@@ -222,6 +250,13 @@ class ColumnEstimator(PrivateEstimator):
         release = release_bounded(bounded, curator, share=table.remaining, label=STATISTIC.label)
         deviation = ColumnNoise(table.budget).deviation
         return release.values, np.array([deviation(scale) for scale in release.scales])
+
+
+def hidden_variance(place, ends):
+    """Return the variances that as many rows as no cell shows make at the farther bounds."""
+    (low, high), center = ends, place.center[-len(ends[0]) :]
+    unseen = np.full(len(low), math.inf) if place.far is None else place.far
+    return unseen * np.square(np.maximum(center - low, high - center)) / place.n_rows
 
 
 def _joined(name, parts):

@@ -13,7 +13,7 @@ from skdp.location._column_table import ColumnTable
 from skdp.mechanisms._exact import exact
 from skdp.scales._column_noise import ColumnNoise, with_law
 
-__all__ = ["are_beyond", "asked_first", "reach", "release_with_gaps", "with_gaps"]
+__all__ = ["GAPS", "SHOW", "are_beyond", "asked_first", "reach", "release_with_gaps", "with_gaps"]
 
 GAPS = Step("rows with gaps", at_most=0.01, of=(RowsWithGaps,))
 COLUMNS = "columns with gaps"

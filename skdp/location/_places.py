@@ -75,6 +75,7 @@ class StatisticScale:
     excess: np.ndarray = None
     # shape (k,): how many rows may hide far beyond an interval that holds all that was seen; else 0
     unseen: np.ndarray = None
+    far: np.ndarray = None  # shape (d,): how many rows may hide anywhere
     # shape (k,): where a good part of the rows may lie farther away than rows were seen; nowhere by
     # default
     thin: np.ndarray = None
@@ -221,6 +222,7 @@ class ColumnSearch:
             nothing=np.tile([a.reading.nothing and b.reading.nothing for a, b in sides], times),
             excess=np.tile([one.excess for one in box], times),
             unseen=np.tile(unseen, times),
+            far=np.array([max(a.unseen, b.unseen) for a, b in sides]),
             thin=np.tile([one.thin for one in box], times),
             hidden=self.n < HIDDEN * whole,
             box=box,

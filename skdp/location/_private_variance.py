@@ -9,7 +9,13 @@ from skdp.denoising._parameter import DENOISER
 from skdp.denoising._vector import VectorMixin
 from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.location._bounded_moments import BoundedColumns
-from skdp.location._column_estimator import CLEAR, UNTOLD, ColumnEstimator, doubt_variance
+from skdp.location._column_estimator import (
+    CLEAR,
+    UNTOLD,
+    ColumnEstimator,
+    doubt_variance,
+    hidden_variance,
+)
 from skdp.utils._renamed import Renamed
 
 __all__ = ["PrivateVariance"]
@@ -27,8 +33,10 @@ class PrivateVariance(WeightsMixin, VectorMixin, ColumnEstimator):
         With ``bounds`` that is less noise for up to about five columns.
     bounds : tuple (low, high), default=None
         Public: numbers, or one per column, that the entries lie between; others are clipped to
-        them. Saves every search: one release tells the variances, with intervals that
-        hold for any number of rows. Must not be computed from X.
+        them. One release tells the variances, with intervals that hold for any number of rows.
+        Rows without gaps that take up a small part of their bounds are looked for there, if
+        ``delta > 0``, rows belong to nobody and the fit is no part of a larger one; intervals then
+        reach up to what unseen rows at a bound make. Must not be computed from X.
     sensitivity : float or array-like of shape (n_features,), default=None
         Public: what one row may move the variance of a column by; the bounded variance of
         :class:`SensitivityPreprocessor` is released then. Twice the square of the largest usual
@@ -81,14 +89,16 @@ class PrivateVariance(WeightsMixin, VectorMixin, ColumnEstimator):
         rows: what far rows lose, and what rows that nobody can see may hold.
         Infinite where no two different entries were seen, where a tail may well have no variance,
         and with so few rows that a tail may hide; 0 with a public ``sensitivity`` or
-        ``bounds``, which the caller vouches for.
+        ``bounds``, which the caller vouches for, but for rows that were looked for there: it is
+        then what as many rows as no cell shows make at the farther bound.
     sampling_clipping_bias_bound_ : ndarray of shape (n_features,)
         The same of the variance of a population: infinite besides where a good part of the rows,
         a fifth, may lie farther away than rows were seen, as in heavy tails with few rows.
     n_rows_ : float, or ndarray of shape (n_features,) where rows with gaps show
         Released number of rows, or of entries, where a search has counted them.
     bounds_, moments_, moments_covariance_ : ndarrays
-        With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
+        With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`;
+        None of rows that were looked for.
     rows_per_group_ : int
         With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport
@@ -165,7 +175,7 @@ class PrivateVariance(WeightsMixin, VectorMixin, ColumnEstimator):
 
     def _possible(self):
         low, high = getattr(self, "bounds_", (0.0, math.inf))
-        return 0.0, np.square(high / 2 - low / 2)
+        return 0.0, self._most(low, high)
 
     def _statistics(self):
         return ["variance"]
@@ -209,6 +219,19 @@ class PrivateVariance(WeightsMixin, VectorMixin, ColumnEstimator):
             fitted["clipping_bias_bound_"] = bound
             fitted["sampling_clipping_bias_bound_"] = np.where(place.thin, math.inf, bound)
         return fitted
+
+    def _inside(self, fitted, place, ends, table):
+        fitted, most = super()._inside(fitted, place, ends, table), self._most(*ends)
+        for name in ("clipping_bias_bound_", "sampling_clipping_bias_bound_"):
+            hidden = np.maximum(fitted[name], hidden_variance(place, ends))
+            fitted[name] = np.minimum(hidden, most)
+        for name in ("var_", "noisy_var_"):
+            fitted[name] = np.minimum(fitted[name], most)
+        return {**fitted, "scale_": np.sqrt(fitted["var_"])}
+
+    @staticmethod
+    def _most(low, high):
+        return np.square(high / 2 - low / 2)
 
     def _drawn(self, fitted, sd, place, n):
         """Return noise and sampling together.
@@ -259,4 +282,4 @@ class PrivateVariance(WeightsMixin, VectorMixin, ColumnEstimator):
         lower = self.noisy_var_ - half
         beyond = self.sampling_clipping_bias_bound_ if sampling else self.clipping_bias_bound_
         upper = self.noisy_var_ + half + beyond
-        return np.maximum(lower, 0.0), np.maximum(upper, 0.0)
+        return np.clip(lower, *self._possible()), np.clip(upper, *self._possible())

@@ -33,8 +33,9 @@ class PrivateStandardScaler(WeightsMixin, Scaler):
         Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
     bounds : tuple (low, high), default=None
         Public: numbers, or one per column, that the entries lie between; others are clipped to
-        them. Saves every search: one release tells means and variances.
-        Must not be computed from X.
+        them. One release tells means and variances. Rows without gaps that take up a small part of
+        their bounds are looked for there, if ``delta > 0``, rows belong to nobody and the fit is no
+        part of a larger one. Must not be computed from X.
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.

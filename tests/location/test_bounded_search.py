@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from skdp import PrivateMean
+from skdp import PrivateMean, PrivateStandardScaler, PrivateVariance
 from skdp.exceptions import SeededNoiseWarning
 
 pytestmark = [
@@ -134,3 +134,54 @@ def test_persons_and_pure_budgets_are_not_searched():
     assert not searched(pure)
     persons = PrivateMean(bounds=(100, 250), random_state=0).fit(x, groups=np.arange(3000) // 2)
     assert not searched(persons)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_wide_bounds_do_not_hurt_variances(name):
+    draw, bounds = ROWS[name]
+    x = draw(np.random.default_rng(5))[:, None]
+    errors, alone, scales = [], [], []
+    for seed in range(15):
+        fit = PrivateVariance(bounds=bounds, random_state=seed).fit(x)
+        low, high = fit.interval()
+        assert 0 <= low[0] <= fit.var_[0] <= high[0] <= (bounds[1] / 2 - bounds[0] / 2) ** 2
+        assert low[0] <= x.var() <= high[0]
+        errors.append(abs(fit.var_[0] / x.var() - 1))
+        alone.append(abs(PrivateVariance(random_state=seed).fit(x).var_[0] / x.var() - 1))
+        scaler = PrivateStandardScaler(bounds=bounds, random_state=seed).fit(x)
+        scales.append(abs(scaler.scale_[0] / x.std() - 1))
+    assert np.median(errors) < 1.5 * np.median(alone) + 0.005
+    assert np.median(scales) < 0.1
+
+
+@pytest.mark.parametrize("rows_at_the_bound", [0, 5, 12, 25])
+def test_rows_that_no_search_sees_are_in_the_interval_of_a_variance(rows_at_the_bound):
+    """Without bounds nothing tells of them, and 0 % of intervals hold."""
+    x = np.random.default_rng(3).normal(10, 1, (3000, 1))
+    x[:rows_at_the_bound] = 100
+    held = found = 0
+    for seed in range(40):
+        fit = PrivateVariance(bounds=(0, 100), random_state=seed).fit(x)
+        low, high = fit.interval()
+        held += low[0] <= x.var() <= high[0]
+        found += fit.moments_ is None
+        scaler = PrivateStandardScaler(bounds=(0, 100), random_state=seed).fit(x)
+        assert scaler.accuracy_warnings_ or abs(scaler.scale_[0] / x.std() - 1) < 0.5
+    assert found > 20
+    assert held >= 34  # of 38: three standard deviations less
+
+
+def test_variances_of_columns_with_gaps_and_tight_bounds_keep_their_moments():
+    rng = np.random.default_rng(1)
+    X = rng.normal([40, -3], [2, 0.1], (5000, 2))
+    wide = {"bounds": ([0, -50], [1000, 50]), "random_state": 0}
+    fit = PrivateVariance(**wide).fit(X)
+    assert fit.moments_ is None
+    assert np.allclose(fit.var_, X.var(axis=0), rtol=0.2)
+    X[::3, 0] = np.nan
+    assert PrivateVariance(**wide).fit(X).moments_.shape == (3, 2)
+    assert (
+        PrivateVariance(bounds=(0, 1), random_state=0).fit(rng.random((3000, 1))).moments_
+        is not None
+    )
+    assert PrivateVariance(**wide, delta=0).fit(X).moments_ is not None
