@@ -11,6 +11,7 @@ import pytest
 import skdp
 import skdp.metrics
 import skdp.remote
+import skdp.stats
 from skdp.marginals import Bins
 from skdp.utils import _wrong_names
 
@@ -172,7 +173,21 @@ def test_what_is_meant_is_there():
     assert {one for names in _wrong_names.PARAMETERS.values() for one in names} <= parameters
     pages = " ".join(one.__doc__ for one in kinds)
     named = {one for names in _wrong_names.ATTRIBUTES.values() for one in names}
+    named -= {one for one in named if any(callable(getattr(kind, one, None)) for kind in kinds)}
     assert [one for one in named if not re.search(rf"^    .*\b{one}\b.* : ", pages, re.M)] == []
+
+
+@pytest.mark.parametrize(
+    "asked, use",
+    [
+        (lambda: skdp.stats.private_ttest, "skdp.stats.private_ttest_ind"),
+        (lambda: skdp.stats.pearsonr, "skdp.stats.private_pearsonr"),
+        (lambda: skdp.PrivateSummary().to_df, "to_frame"),
+    ],
+)
+def test_names_of_other_libraries_are_answered(asked, use):
+    with pytest.raises(AttributeError, match=rf"Use {re.escape(use)}$"):
+        asked()
 
 
 @pytest.mark.parametrize("X", [{"wage": [1.0, 2.0]}, [{"wage": 1.0}, {"wage": 2.0}]])

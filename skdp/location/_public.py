@@ -46,8 +46,13 @@ def bounds_vectors(bounds, n_features):
     """Return public bounds as two vectors of finite floats, the lower below the upper."""
     if bounds is None:
         return None
+    if isinstance(bounds, dict):
+        raise ValueError(
+            "bounds must be a pair (low, high), each a number or one number per column of X. Got a "
+            "dict: pass ([low, low, ...], [high, high, ...]) in the order of the columns."
+        )
     try:
-        low, high = () if isinstance(bounds, (set, frozenset, dict)) else bounds
+        low, high = () if isinstance(bounds, (set, frozenset)) else bounds
     except (TypeError, ValueError):
         raise ValueError(
             "bounds must be a pair (low, high), each a number or one number per column of X. Got "

@@ -46,3 +46,10 @@ __all__ = [
     "private_ttest_ind",
     "private_ttest_rel",
 ]
+
+
+def __getattr__(name):
+    from skdp.utils._wrong_names import meant  # for the error alone
+
+    other = "" if name.startswith("_") else meant(name, __all__, "skdp.stats.")
+    raise AttributeError(f"module 'skdp.stats' has no attribute {name!r}{other}", name=name)

@@ -83,6 +83,9 @@ ATTRIBUTES = {
     "coefficients": ["coef_"],
     "weights": ["coef_"],
     "report": ["privacy_report_"],
+    "to_df": ["to_frame"],
+    "to_pandas": ["to_frame"],
+    "to_dataframe": ["to_frame"],
 }
 SAME = 0.75  # of two names in difflib's ratio: a letter or two are wrong
 

@@ -160,6 +160,7 @@ def test_columns_of_any_size_are_told_or_known_to_be_lost(make):
         ([(0, 1), (0, 1)], r"low below high.*\(\[low, low, \.\.\.\], \[high"),
         ([(0, 1), (0, 1), (0, 1)], r"no pair.*pass \(\[low, low"),
         ({0, 1}, "no pair"),
+        ({"a": (0, 1)}, r"Got a dict: pass \(\[low, low.* in the order of the columns"),
         ((0, None), "None for one"),
         (("0", "1"), r"bounds\[0\] must hold numbers only\. Got: text"),
         ((np.datetime64("2020-01-01"), 5), "low below high"),

@@ -110,6 +110,7 @@ SENSITIVITIES = {
 # Names that a message may show, file by file: public parameters, released numbers, paths.
 PUBLIC = {
     "__init__.py": {"name": "of an attribute of the module", "other": "a name in skdp"},
+    "stats/__init__.py": {"name": "of an attribute of the module", "other": "a name in skdp"},
     "utils/_config.py": {"name": "of an option", "value": "of an option"},
     "kernel/_residual_sums.py": {"n_features": "", "n_attributes": "of the layout"},
     "kernel/_plain.py": {"text": "constant, a name of a class or a field"},
