@@ -72,8 +72,12 @@ class Levels:
     ``total``: sums a statistic over the rows, by their weights.
 
     **Privacy**: they are the integers that a pass for each question counts, to the last bit, so an
-    answer does not tell what was counted before. What was is private, and never leaves.
+    answer does not tell what was counted before. What was is private, and never leaves. Its time
+    tells whether there was a pass, and cells counted ahead are those of exact ranks. Where others
+    hold the clock, ``counts_ahead`` is False: then passes are a function of thresholds alone.
     """
+
+    counts_ahead = True  # of all tables of a process
 
     def __init__(self, total):
         self._total, self._known, self._unit = total, {}, None
@@ -90,7 +94,7 @@ class Levels:
             if not wanted:
                 result = np.array(found, dtype=np.int64), self._known[tops[0]][-1]
                 return result if self._unit is None else [weighed(x, self._unit) for x in result]
-            if wanted.isdisjoint(tops):
+            if self.counts_ahead and wanted.isdisjoint(tops):
                 wanted |= {self._ahead(*of) for of in zip(tops, parts, strict=True)}
             wanted = list(wanted - self._known.keys())
             for first in range(0, len(wanted), MOST_WINDOWS):

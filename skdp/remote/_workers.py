@@ -23,6 +23,7 @@ from skdp.gate._curator import make_curator
 from skdp.kernel._statistic import refuse
 from skdp.kernel._table import made_table
 from skdp.mechanisms import make_entropy
+from skdp.readers._levels import Levels
 from skdp.readers._sources import source_of
 from skdp.remote._estimators import classes, estimator_of, refuse_annex
 from skdp.remote._session import MOST_LINE, Session, refusal
@@ -85,6 +86,7 @@ def _fork_for_each(listener, alive, holdings):
     """Fork for each connection until the server is gone, killed or not."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the server decides when to end
+    Levels.counts_ahead = False  # analysts hold a clock
     for holding in holdings.tables.values():
         _warm(holding)
     gc.collect()

@@ -16,6 +16,7 @@ from skdp.kernel._totals import Total, levels_of
 from skdp.location._rank_search import LARGEST, divide
 from skdp.mechanisms import _compiled
 from skdp.readers import ArrayRows
+from skdp.readers._levels import Levels
 from tests.readers.test_weights import rows_of
 
 ODD = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 5e-324, -1e-310, 1e308, -1.7e308, 2.0**30]
@@ -119,3 +120,22 @@ def test_a_table_keeps_what_it_has_counted_and_a_new_one_counts_anew():
     assert rows.passes == 1
     Table(rows, curator).ask(asked, share=0.01, label="ranks")
     assert rows.passes == 2
+
+
+def passes_of(X, places):
+    """Return how often rows are read until each of some thresholds is answered."""
+    rows, passes = Counted(X), []
+    levels = levels_of(rows)
+    for at in places:
+        asked = Thresholds(np.array([0]), np.array([at]), np.array([500]), np.zeros(1))
+        asked.ahead(levels)
+        passes.append(rows.passes)
+    return passes
+
+
+def test_where_others_hold_the_clock_passes_tell_nothing_of_rows(monkeypatch):
+    places = [0.0, 1.3, 1.31, 700.1, -3.3, 1.3000001]
+    tables = [np.full((9, 1), x) for x in (1.3, 700.0, -3.0, np.nan)]
+    assert len({tuple(passes_of(X, places)) for X in tables}) > 1  # cells around exact ranks
+    monkeypatch.setattr(Levels, "counts_ahead", False)
+    assert len({tuple(passes_of(X, places)) for X in tables}) == 1
