@@ -1,9 +1,11 @@
 """Tables of two columns whose dependence is denoised by singular values, where that is better."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from skdp.marginals._residuals import helmert
-from skdp.marginals.synthesis._tables import STRONGEST, NoisyTables, TableLaw
+from skdp.marginals.synthesis._tables import STRONGEST, NoisyTables, TableLaw, ridge_of
 
 __all__ = ["DenoisedTables", "shrunk_singular_values"]
 
@@ -89,7 +91,7 @@ class DenoisedTables(NoisyTables):
         R = left @ (shares - independent) @ right.T
         energy = np.sum(np.square(R)) / (R.size * sd**2) - 1
         ridge = plain.ridge * (HIGH if energy >= TELLS else 1.0)
-        plain = TableLaw(plain.shares, ridge, plain.strength)
+        plain = replace(plain, ridge=ridge)
         found, rank, risk = shrunk_singular_values(R, sd)
         signal = max(plain.strength, 1e-9) ** 2 * np.square(independent)
         other = np.sum(variance * signal / (variance + signal))
@@ -106,6 +108,6 @@ class DenoisedTables(NoisyTables):
         strength = min(float(strength), STRONGEST)
         free = rank * (sum(R.shape) - rank) / R.size
         low = LOW_OF_TARGET if self._target in columns else LOW
-        return TableLaw(
-            independent + D, low * variance * free / (strength**2 * independent), strength
-        )
+        ridge = low * free * ridge_of(D, independent, variance, strength)
+        law = TableLaw(independent + D, ridge, strength)
+        return law.with_zeros(shares, independent, variance)

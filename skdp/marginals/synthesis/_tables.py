@@ -11,7 +11,7 @@ from skdp.marginals._noise_scale import noise_scale
 from skdp.marginals._residuals import helmert, table_of
 from skdp.scales._simplex import onto_simplex
 
-__all__ = ["NoisyTables", "TableLaw"]
+__all__ = ["NoisyTables", "TableLaw", "ridge_of"]
 
 # --- how much of the energy of noisy vectors is not noise: empirical Bayes over many of them
 
@@ -63,6 +63,7 @@ def _likelihood(seen, free):
 
 RARE = 1e-7  # share of a level that is never taken for impossible
 LEAST = 0.3  # energy, in its noise, below which a table is left out
+CLEAR, EMPTY = 4.0, 1e-9  # noises of a cell that stands out; ridge of one without rows
 STRONGEST = 2.0  # standard deviation of the logarithm of (cell / what it is if independent)
 
 
@@ -79,6 +80,28 @@ class TableLaw:
     # estimated standard deviation of the logarithms of cells over their independent shares
     strength: float
 
+    def with_zeros(self, shares, independent, variance):
+        """Return a law whose cells are empty where a release tells of no rows, but would of some.
+
+        If columns were independent the cell would stand out, and less than the noise is in it.
+        """
+        sd = np.sqrt(variance)
+        empty = (shares < sd) & (independent - shares > CLEAR * sd)
+        if not (self.strength > 0 and empty.any()):
+            return self
+        return replace(
+            self,
+            shares=np.where(empty, 0.0, self.shares),
+            ridge=np.where(empty, EMPTY, self.ridge),
+        )
+
+
+def ridge_of(gap, independent, variance, strength):
+    """Return the ridge of every cell; one that stands out of the noise has a t of its own size."""
+    own = np.where(np.square(gap) > CLEAR**2 * variance, np.square(gap) - variance, 0.0)
+    with np.errstate(divide="ignore"):
+        return variance * independent / np.maximum((strength * independent) ** 2, own)
+
 
 class NoisyTables:
     """The tables of a release and what they are worth.
@@ -91,7 +114,9 @@ class NoisyTables:
     from ``sum (y - p)^2``, with a prior that all tables share (:class:`EnergyPrior`); and the best
     linear estimate of t_c moves towards zero as a ridge of ``v / (tau^2 p_c)`` does. So cells that
     noise could have made are not chased, while those of columns that clearly depend are met; and
-    tables that are like noise say nothing.
+    tables that are like noise say nothing. A cell that stands out of its noise, as of a rare level,
+    has a variance of its own, ``((y_c - p_c)^2 - v) / p_c^2``; one that would stand out, and in
+    which there is nothing, is empty (:meth:`TableLaw.with_zeros`).
 
     The shares of single columns are put onto the simplex first. All of this is computed from
     released values: post-processing.
@@ -126,9 +151,9 @@ class NoisyTables:
             energy = self._prior.energy(seen, free) * unit / np.sum(independent**2)
             strength = min(float(np.sqrt(energy)), STRONGEST)
             told = energy > 0 and strength**2 * np.sum(independent**2) > LEAST * unit * free**0.5
-            with np.errstate(divide="ignore"):
-                ridge = variance / (strength**2 * independent)
-            self._laws[columns] = TableLaw(shares, ridge, strength if told else 0.0)
+            ridge = ridge_of(shares - independent, independent, variance, strength)
+            law = TableLaw(shares, ridge, strength if told else 0.0)
+            self._laws[columns] = law.with_zeros(shares, independent, variance)
         return self._laws[columns]
 
     @cached_property
