@@ -158,9 +158,10 @@ class MarginalAnswers(SyntheticRows):
         ----------
         column : str or int
         low, high : level or number, default=None
-            Ends of the range. Of bins they are edges, and None is no end. Of other levels, which
-            are taken in their order in the domain, they are levels and belong to the range, and
-            None is the first or last one; missing and other entries are in none.
+            Ends of the range. Of bins they are edges (of dates and durations also as such), and
+            None is no end. Of other levels, which are taken in their order in the domain, they are
+            levels and belong to the range, and None is the first or last one; missing and other
+            entries are in none.
         confidence : float, default=0.95
             Probability with which the interval covers the exact number.
 

@@ -19,6 +19,7 @@ from skdp.marginals._drawn import laws_of
 from skdp.marginals._found import Cells, Found
 from skdp.marginals._levels import MISSING, OTHER
 from skdp.marginals._residuals import table_of
+from skdp.marginals._round_edges import rounded, split
 from skdp.marginals._types import BOOL, NUMBER, TEXT
 from skdp.scales._bins import bin_share, bin_steps, search_cells
 from skdp.table._target import Selection
@@ -209,13 +210,18 @@ def _cells(edges, laws, ends, entries, most):
     told = bool(edges.size)
     if not told:
         usual, told = _usual(laws[0], whole=entries.whole)
-        edges, laws = np.array([usual]), _cut(laws[0], usual)
+        edges = np.array([usual])
+    else:
+        calendar = entries.type.calendar
+        edges = np.array(rounded(edges, laws, ends, whole=entries.whole, calendar=calendar))
+    laws = split(laws, edges)
     while edges.size > most - 1 - entries.missing:
         edges, laws = _merged(edges, laws, np.arange(edges.size) % 2 == 1)
     edges = edges.tolist()
     laws = laws_of(edges, laws, whole=entries.whole)
     hidden = 0.0 if entries.missing or entries.type.full else entries.most(GAP)
-    return Cells(tuple(edges), laws, entries.whole, entries.missing, tuple(ends), hidden), told
+    kept = tuple(edges), laws, entries.whole, entries.missing, tuple(ends), hidden
+    return Cells(*kept, entries.type.calendar), told
 
 
 def _merged(edges, laws, kept):
@@ -237,10 +243,3 @@ def _usual(law, *, whole):
         if alone and weight[cell] > (1 - LOST) * weight.sum():
             return high[cell], True
     return 0.0, False
-
-
-def _cut(law, at):
-    low, high, weight = law
-    below = high <= at
-    above = np.maximum(low[~below], at), high[~below], weight[~below]
-    return (low[below], high[below], weight[below]), above

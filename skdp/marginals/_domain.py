@@ -103,6 +103,7 @@ class Domain:
             first, last = ends
         else:
             edges, outer = list(kind.edges), isinstance(kind, Intervals)
+            low, high = (low, high) if outer else map(kind.end, (low, high))
             wrong = [end for end in (low, high) if end is not None and end not in edges]
             if wrong:
                 raise ValueError(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from numbers import Real
 
 import numpy as np
 
@@ -26,6 +27,7 @@ class Cells:
     ends: tuple = (np.nan, np.nan)
     # how many missing entries the level `rest` may hold: by what was released, and by public types
     hidden: float = field(default=0.0, compare=False)
+    calendar: tuple | None = None  # of dates and durations: the fields of their Calendar
     numeric = True
 
     @property
@@ -36,7 +38,7 @@ class Cells:
     @property
     def labels(self):
         """What the levels are called in tables."""
-        *names, largest = names_of((*self.edges, self.ends[1]))
+        *names, largest = names_of((*self.edges, self.ends[1]), self.calendar)
         inner = [
             high if self._alone(*ends) else f"({low}, {high}]"
             for (low, high), ends in zip(pairwise(names), pairwise(self.edges), strict=True)
@@ -44,6 +46,14 @@ class Cells:
         first = names[0] if self.ends[0] == self.edges[0] else f"(-inf, {names[0]}]"
         last = largest if self._alone(self.edges[-1], self.ends[1]) else f"({names[-1]}, inf)"
         return (first, *inner, last, *[MISSING] * self.missing)
+
+    def end(self, wanted):
+        """Return a date or a duration as a number, and all else as it is."""
+        if self.calendar is None or wanted is None or isinstance(wanted, Real):
+            return wanted
+        kind = "datetime64" if self.calendar[0] == "date" else "timedelta64"
+        entry = getattr(wanted, f"to_{kind}", lambda: wanted)()
+        return float(getattr(np, kind)(entry, "us").astype(np.int64))
 
     @property
     def has_open_top(self):

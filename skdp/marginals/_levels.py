@@ -6,6 +6,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from skdp.readers._calendar import Calendar
 from skdp.readers._coded import AnyLevel, LevelBins, LevelLabels, LevelNumbers, LevelSigns
 from skdp.readers._labels import NO_LABEL, WHOLE, label_of
 
@@ -140,8 +141,12 @@ class Intervals:
         return LevelBins(np.array(inner), True, low, high, None, missing)
 
 
-def names_of(edges):
-    """Return rising edges as short texts that differ."""
+def names_of(edges, calendar=None):
+    """Return rising edges as short texts that differ, dates and durations as such if they do."""
+    if calendar is not None:
+        texts = list(map(Calendar(*calendar).text, edges))
+        if len(set(texts)) == len(texts):
+            return texts
     short = [f"{edge:g}" for edge in edges]
     return short if len(set(short)) == len(short) else [repr(float(edge)) for edge in edges]
 

@@ -174,9 +174,10 @@ def test_an_open_bin_in_which_nothing_shows_is_none():
     entries = _Entries(np.zeros(3), 1.0, ColumnType(NUMBER, "float64"))
     edges = np.array([-(2.0**46), 1.0, 2.0, 3.0, 2.0**70])
     ends = (np.nan, np.nan)
-    kept, told = _cells(edges, [none, none, law, none, law, none], ends, entries, 100)
+    other = np.array([3.0]), np.array([4.0]), np.array([9.0])
+    kept, told = _cells(edges, [none, none, law, none, other, none], ends, entries, 100)
     assert told and kept.edges == (2.0, 3.0)
-    assert kept.laws[0] == kept.laws[2] == ((1.0,), (2.0,), (9.0,))
+    assert kept.laws[::2] == (((1.0,), (2.0,), (9.0,)), ((3.0,), (4.0,), (9.0,)))
     for laws in ([none] * 6, [law] + [none] * 5):  # nothing, or one bin of which no more is known
         kept, told = _cells(edges, laws, ends, entries, 100)
         assert not told and kept.edges == (0.0,)
