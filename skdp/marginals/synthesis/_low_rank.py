@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.marginals._residuals import helmert
+from skdp.marginals.synthesis._tables import CLEAR as CELL
 from skdp.marginals.synthesis._tables import STRONGEST, NoisyTables, TableLaw, ridge_of
 
 __all__ = ["DenoisedTables", "shrunk_singular_values"]
@@ -64,7 +65,8 @@ class DenoisedTables(NoisyTables):
     truth than the ridge of :class:`NoisyTables`. Dependence of full rank, as of columns that are
     nearly equal, is better left to the ridge: where it stands out and the estimated risk of low
     rank is above 1.5 times that of the ridge. Where no singular value stands out, the ridge is
-    taken where rows are many, else the pair says nothing. The constants were chosen on Adult,
+    taken where rows are many, else the pair says nothing; and there alone cells that stand out by
+    themselves have a ridge of their own. The constants were chosen on Adult,
     diamonds and yrbss, that of the target on rwm5yr and nlswork (``doc/synthetic.rst``).
     """
 
@@ -75,6 +77,7 @@ class DenoisedTables(NoisyTables):
         d = len(self.levels)
         usual = float(np.median(cells)) if cells else 1.0
         self._rich = self.n_rows * strength > RICH * usual * np.sqrt(d * (d - 1) / 2)
+        self._clear = CELL if self._rich else np.inf
 
     def law(self, columns):
         if columns not in self._laws:
@@ -108,6 +111,6 @@ class DenoisedTables(NoisyTables):
         strength = min(float(strength), STRONGEST)
         free = rank * (sum(R.shape) - rank) / R.size
         low = LOW_OF_TARGET if self._target in columns else LOW
-        ridge = low * free * ridge_of(D, independent, variance, strength)
+        ridge = low * free * ridge_of(D, independent, variance, strength, self._clear)
         law = TableLaw(independent + D, ridge, strength)
-        return law.with_zeros(shares, independent, variance)
+        return law.with_zeros(shares, independent, variance, self._clear)

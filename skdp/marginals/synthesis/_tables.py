@@ -80,13 +80,13 @@ class TableLaw:
     # estimated standard deviation of the logarithms of cells over their independent shares
     strength: float
 
-    def with_zeros(self, shares, independent, variance):
+    def with_zeros(self, shares, independent, variance, clear):
         """Return a law whose cells are empty where a release tells of no rows, but would of some.
 
         If columns were independent the cell would stand out, and less than the noise is in it.
         """
         sd = np.sqrt(variance)
-        empty = (shares < sd) & (independent - shares > CLEAR * sd)
+        empty = (shares < sd) & (independent - shares > clear * sd)
         if not (self.strength > 0 and empty.any()):
             return self
         return replace(
@@ -96,9 +96,9 @@ class TableLaw:
         )
 
 
-def ridge_of(gap, independent, variance, strength):
+def ridge_of(gap, independent, variance, strength, clear):
     """Return the ridge of every cell; one that stands out of the noise has a t of its own size."""
-    own = np.where(np.square(gap) > CLEAR**2 * variance, np.square(gap) - variance, 0.0)
+    own = np.where(np.square(gap) > clear**2 * variance, np.square(gap) - variance, 0.0)
     with np.errstate(divide="ignore"):
         return variance * independent / np.maximum((strength * independent) ** 2, own)
 
@@ -121,6 +121,8 @@ class NoisyTables:
     The shares of single columns are put onto the simplex first. All of this is computed from
     released values: post-processing.
     """
+
+    _clear = CLEAR
 
     def __init__(self, measurement):
         layout, values = measurement.layout, measurement.values.copy()
@@ -151,9 +153,10 @@ class NoisyTables:
             energy = self._prior.energy(seen, free) * unit / np.sum(independent**2)
             strength = min(float(np.sqrt(energy)), STRONGEST)
             told = energy > 0 and strength**2 * np.sum(independent**2) > LEAST * unit * free**0.5
-            ridge = ridge_of(shares - independent, independent, variance, strength)
+            gap = shares - independent
+            ridge = ridge_of(gap, independent, variance, strength, self._clear)
             law = TableLaw(shares, ridge, strength if told else 0.0)
-            self._laws[columns] = law.with_zeros(shares, independent, variance)
+            self._laws[columns] = law.with_zeros(shares, independent, variance, self._clear)
         return self._laws[columns]
 
     @cached_property
