@@ -36,7 +36,7 @@ class PairTest(Test):
 
 def pair_result(value, sd, found, ranks, alternative):
     """Return what released sums of two columns say of their correlation."""
-    least, curved = (0.15, 0.5) if ranks else (1e-4, 0.0)
+    least = 0.15 if ranks else 1e-4
     sums = PairSums(
         value[0],
         value[1:3],
@@ -45,7 +45,7 @@ def pair_result(value, sd, found, ranks, alternative):
         sd[[0, 1, 3, 5]],
         (found.n, found.count_sd),
         least,
-        curved,
+        ranks,
     )
     r, z, share, ok = sums.correlation()
     name = "Spearman's rho" if ranks else "Pearson's r"
