@@ -54,16 +54,15 @@ def log_of(q):
 
 def sqrt_up(q):
     """Return the smallest float64 whose exact square is at least q."""
-    q = exact(q)
-    if q < 0:
-        raise ValueError("a square root needs a number >= 0.")
-    if q > Fraction(LARGEST) ** 2:
-        raise OverflowError("the square root exceeds the largest float64.")
-    return _root_up(q)
+    return _root_up(exact(q))
 
 
 @lru_cache(maxsize=256)  # a fit asks for few, which are public, again and again
 def _root_up(q):
+    if q < 0:
+        raise ValueError("a square root needs a number >= 0.")
+    if q > Fraction(LARGEST) ** 2:
+        raise OverflowError("the square root exceeds the largest float64.")
     half = (q.numerator.bit_length() - q.denominator.bit_length()) // 2 - 64
     root = math.isqrt(math.floor(q / Fraction(4) ** half))  # sqrt(q) = root * 2^half, 64 bits
     root = float(root * Fraction(2) ** half)
