@@ -1,7 +1,7 @@
 """What somebody may have meant by a name that is not here: errors name it."""
 
 from difflib import get_close_matches
-from functools import cache, lru_cache, wraps
+from functools import cache, wraps
 from importlib import import_module
 from inspect import Parameter, signature
 
@@ -157,7 +157,6 @@ class ExplainsNames:
         raise AttributeError(text, name=name, obj=self)
 
 
-@lru_cache(maxsize=256)  # a fit looks for a few, time and again
 def _instead(cls, name, have):
     """Return what to use in place of an attribute that an instance does not have."""
     known = [one for one in {*have, *dir(cls)} if not one.startswith("_")]
