@@ -24,6 +24,7 @@ __all__ = [
     "both",
     "dp_ebm",
     "line",
+    "of_diffprivlib",
     "peers",
     "plain_additive",
     "plain_boosting",
