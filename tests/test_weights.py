@@ -1,7 +1,10 @@
 """Fits of rows that count with weights: what they estimate, what one row moves, what is refused."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -219,3 +222,30 @@ def test_rows_of_wrong_weights_are_absent_where_such_rows_are():
         fitted = PrivateSum(BOX, epsilon=100.0, random_state=0).fit(X, sample_weight=bad)
     right = w[1::2] @ np.clip(X[1::2], *BOX)
     assert np.allclose(fitted.sum_, right, rtol=0.02, atol=2.0)
+
+
+def test_no_gap_decides_whether_weights_have_a_type_that_is_read():
+    X, w = _rows(300)
+    kinds = {"float64": w, "Float64": w, "boolean": w > 0.3, "Int8": w > 0.3}
+    series = [pd.Series(one).astype(kind) for kind, one in kinds.items()]
+    series += [polars.Series(w), polars.Series(w > 0.3)]
+    for one in series:
+        gap = one.copy() if hasattr(one, "iloc") else one.clone()
+        gap[7] = None
+        with config_context(invalid_rows="ignore"):
+            given = [PrivateSum(BOX, random_state=0).fit(X, sample_weight=x) for x in (one, gap)]
+            filled = np.array(one, dtype=np.float64) * (np.arange(300) != 7)
+            absent = PrivateSum(BOX, random_state=0).fit(X, sample_weight=filled)
+        assert np.isfinite(given[0].sum_).all()
+        assert np.array_equal(given[1].sum_, absent.sum_)
+    for refused in (pd.Series(w > 0.3).astype("category"), pd.Series(pd.to_timedelta(w * 0))):
+        with config_context(invalid_rows="ignore"), pytest.raises(ValueError, match="another type"):
+            PrivateSum(BOX).fit(X, sample_weight=refused)
+
+
+def test_a_weight_beyond_floats_warns_of_nothing():
+    X, w = _rows(300)
+    w = np.where(np.arange(300) == 3, np.longdouble(10) ** 400, w.astype(np.longdouble))
+    with config_context(invalid_rows="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert np.isfinite(PrivateSum(BOX, random_state=0).fit(X, sample_weight=w).sum_).all()

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from skdp.readers._columns import Columns
 from skdp.readers._persons import Persons
+from skdp.readers._raw import library
 from skdp.utils._config import get_config
 
 __all__ = ["refuse_weights", "weighted_persons"]
@@ -63,9 +65,13 @@ def _numbers_of(sample_weight):
     if get_config()["invalid_rows"] == "ignore" and not hasattr(sample_weight, "dtype"):
         raise ValueError(NO_TYPE)
     try:
+        if library(sample_weight) in ("pandas", "polars"):  # a gap makes no other type of it
+            column = Columns(sample_weight.to_frame())
+            sample_weight = column.read(0) if column.numeric(0) else None
         shares = np.asarray(sample_weight)
         if shares.dtype.kind in "biuf":
-            return shares.astype(np.float64)
+            with np.errstate(over="ignore"):
+                return shares.astype(np.float64)
     except Exception:  # which may quote entries
         pass
     raise ValueError(NO_NUMBERS)
