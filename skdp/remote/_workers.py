@@ -109,6 +109,7 @@ def _fork_for_each(listener, alive, holdings):
                 worker, spare = spare, None  # whatever fails below: it serves no other fit
                 _begin(line, worker, workers, poll)
                 spare = _forked(listener, alive, holdings, workers, poll)
+            line = None  # closed, if no worker has it
 
 
 def _warm(holding):

@@ -2,13 +2,17 @@
 
 import os
 import signal
+import socket
 import sys
+import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import skdp
+from skdp.remote import _workers
 from tests.remote._holder import holder, tables
 from tests.remote.test_remote import opened
 
@@ -100,3 +104,36 @@ def _runs(process):
     except OSError:
         return False
     return told.rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def test_a_fit_for_which_there_is_no_process_hears_of_it_at_once(monkeypatch):
+    listener, (ends, alive) = socket.socket(socket.AF_UNIX), os.pipe()
+    with tempfile.TemporaryDirectory() as folder, listener:
+        listener.bind(f"{folder}/fits")
+        listener.listen()
+        answers = iter([None])
+
+        def none_left(*_):
+            try:
+                return next(answers)
+            except StopIteration:
+                raise BlockingIOError from None
+
+        monkeypatch.setattr(_workers, "_forked", none_left)
+        process = os.fork()
+        if process == 0:
+            os.close(alive)
+            try:
+                _workers._fork_for_each(listener, ends, SimpleNamespace(tables={}))
+            finally:
+                os._exit(0)
+        try:
+            for _ in range(2):
+                with socket.socket(socket.AF_UNIX) as line:
+                    line.settimeout(10)
+                    line.connect(f"{folder}/fits")
+                    assert line.recv(1) == b""
+        finally:
+            os.close(alive)
+            os.close(ends)
+            os.waitpid(process, 0)
