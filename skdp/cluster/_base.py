@@ -99,7 +99,7 @@ class CentersMixin(WeightsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @property
     def _n_features_out(self):
-        return vars(self)["cluster_centers_"].shape[0]
+        return len(self.cluster_centers_)
 
     def _rows(self, X):
         check_is_fitted(self)

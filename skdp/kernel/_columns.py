@@ -55,9 +55,9 @@ class ColumnCells(OnePerColumn):
     def _shifted(self, x, i):
         """Return what is counted of the entries of a column: differences may be beyond floats."""
         center = 0.0 if self.center is None else self.center[i]
-        if self.unit is None:
-            return np.clip(x - center, -LARGEST, LARGEST) if center != 0 else x
         with np.errstate(over="ignore"):
+            if self.unit is None:
+                return np.clip(x - center, -LARGEST, LARGEST) if center != 0 else x
             return np.clip((x - center) / self.unit[i], -LARGEST, LARGEST)
 
     def total(self, block):

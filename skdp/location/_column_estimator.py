@@ -13,8 +13,10 @@ from skdp.kernel._bounded import BoxedSquares
 from skdp.kernel._table import annex
 from skdp.kernel._views import Boxed, InBox
 from skdp.location._bounded_moments import (
+    AT_BOUND,
     bounded_rule,
     check_bounds,
+    doubt_clipped,
     moment_plan,
     release_columns,
 )
@@ -217,6 +219,10 @@ class ColumnEstimator(PrivateEstimator):
     def _inside(self, fitted, place, ends, table):
         """Return the fitted attributes of rows that were found inside their bounds."""
         table.doubt(UNSEEN, columns=hidden_variance(place, ends) > LOOSE * fitted["var_"])
+        (low, high), d = ends, len(ends[0])
+        near, center = AT_BOUND * (high - low), place.center[-d:]
+        at_bounds = np.array([center - low <= near, high - center <= near])
+        doubt_clipped(table, np.array(ends), at_bounds & ~place.found[-d:])
         return {**fitted, "bounds_": np.array(ends), "moments_": None, "moments_covariance_": None}
 
     def _and_drawn(self, fitted, sd, place, n):

@@ -42,6 +42,8 @@ def rounded(edges, laws, ends, *, whole, calendar):
 
 def _roundest(edge, low, high, whole, calendar):
     """Return the roundest number within two ends that is nearest to an edge."""
+    if not math.isfinite(low) or not math.isfinite(high):
+        return edge
     candidates = _decimals(edge, low, high)
     if calendar is not None:
         candidates = _dates(edge) if calendar[0] == "date" else _lengths(edge, low, high)
@@ -57,7 +59,7 @@ def _decimals(edge, low, high):
     top = math.floor(math.log10(max(abs(low), abs(high)))) + 1 if low or high else 0
     for power in range(top, top - DIGITS, -1):
         for step in STEPS:
-            unit = step * 10.0**power if power >= 0 else step / 10.0**-power
+            unit = float(f"{step}e{power}")
             if 0 < unit < math.inf:
                 yield float(f"{round(edge / unit) * unit:.{DIGITS}g}")
 
