@@ -55,6 +55,25 @@ def test_cut_cells_keep_their_rows():
     assert [law[2].sum() for law in split(wide, [0.0])] == [4.0, 4.0]
 
 
+@pytest.mark.parametrize("unit", [1e-320, 1e-310, 1e-300, 1e300, 1.7e308])
+@pytest.mark.parametrize("kind", [None, "date", "duration"])
+def test_edges_near_the_ends_of_floats_are_rounded_too(unit, kind):
+    edges = np.array([0.25, 0.5]) * unit
+    cuts = zip([-1.0, 0.25, 0.5], [0.25, 0.5, 1.0], strict=True)
+    laws = [(np.array([a * unit]), np.array([b * unit]), np.array([9.0])) for a, b in cuts]
+    calendar = None if kind is None else (kind, "us", None, None)
+    made = rounded(edges, laws, NO_ENDS, whole=False, calendar=calendar)
+    assert len(made) == 2 and np.isfinite(made).all() and np.all(np.diff(made) > 0)
+    assert np.allclose(np.divide(made, unit), edges / unit, atol=0.15)
+
+
+def test_columns_near_the_ends_of_floats_have_bins():
+    part = np.random.default_rng(0).uniform(0.1, 1.7, size=(4000, 1))
+    fit = MarginalReleaser(1, domain="auto", n_bins=4, epsilon=20.0, random_state=0)
+    fit.fit(np.hstack([part * 1e308, -part * 1e-310]))
+    assert [len(labels) > 2 for labels in fit.domain_.labels] == [True, True]
+
+
 @pytest.fixture(scope="module")
 def dated():
     n, rng = 20000, np.random.default_rng(0)
