@@ -249,3 +249,23 @@ def test_a_weight_beyond_floats_warns_of_nothing():
     with config_context(invalid_rows="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         assert np.isfinite(PrivateSum(BOX, random_state=0).fit(X, sample_weight=w).sum_).all()
+
+
+def test_groups_count_as_their_rows_weigh_or_it_is_doubted():
+    n = 20_000
+    groups, x = np.arange(n) // 5, np.random.default_rng(0).normal(size=(n, 2))
+    heavy = groups % 2 == 0
+    x[heavy] += 10.0
+    w = np.where(heavy, 1.0, 0.1)
+    right = np.average(x, axis=0, weights=w)
+    given = {"sample_weight": w, "groups": groups}
+    for gap in (False, True):
+        x[::9, 0] = np.nan if gap else x[::9, 0]
+        for bounds in (None, (-10.0, 20.0)):
+            mean = PrivateMean(epsilon=20.0, bounds=bounds, random_state=0).fit(x, **given)
+            assert np.allclose(mean.location_, right, atol=0.15)
+    x = np.nan_to_num(x)
+    doubted = PrivateVariance(epsilon=20.0, random_state=0).fit(x, **given)
+    assert "groups with several rows" in "".join(doubted.accuracy_warnings_)
+    between = PrivateVariance(bounds=(-10.0, 20.0), epsilon=20.0, random_state=0).fit(x, **given)
+    assert not between.accuracy_warnings_

@@ -44,6 +44,10 @@ SOME_ROWS = (
     "(rows_per_group_ = {cap})"
 )
 WEIGHTED = "sample_weight: a row counts with its weight, at most once"
+ONE_DRAWN = (
+    "of a group one row is read, of those drawn by sample_weight: groups with several rows count "
+    "for more than their weights say. Pass bounds=(low, high) if known, or one row for each group"
+)
 GROUP_COUNT = Step("group count", at_most=0.01, of=(PersonsWithMore,))
 DRAWN_COUNT = replace(GROUP_COUNT, label="drawn row count")
 FIT = "fit"
@@ -118,7 +122,11 @@ def rows_of_groups(estimator, persons, rows, curator):
     if unit == "group":
         curator.decide(ONE_ROW if cap == 1 else SOME_ROWS.format(cap=cap))
     inner, one_each = curator.child(FIT, curator.remaining), not estimator._weighs_groups
-    made = {"made": estimator._made_of_groups() if unit == "group" else None, "one_each": one_each}
+    # means of drawn rows would count each group as if it had no weights
+    made = estimator._made_of_groups() if unit == "group" and persons.shares is None else None
+    if one_each and unit == "group" and persons.shares is not None:
+        inner.doubt(ONE_DRAWN)
+    made = {"made": made, "one_each": one_each}
     rows = rows_of_persons(rows, persons, inner, cap=cap, heads=heads, drawn=drawn, **made)
     return rows, inner, {"rows_per_group_": cap} if unit == "group" else {}
 
