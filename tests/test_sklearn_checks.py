@@ -101,6 +101,13 @@ QUIET = [
     make_private_pipeline(PrivateAdditiveRegressor(), epsilon=1e4),
     make_private_pipeline(PrivateStandardScaler(), LloydKMeans(max_iter=1), epsilon=1e4),
 ]
+
+
+def is_loud(estimator):
+    return getattr(estimator, "epsilon", None) == 1e4
+
+
+USUAL = {type(estimator) for estimator in ESTIMATORS if not is_loud(estimator)}
 LOCAL = "the core is private: pickles leave it behind, and transform asks for it"
 EXPECTED = {
     "FriendlyCoreFilter": {
@@ -127,7 +134,14 @@ def expected_failures(estimator):
     return expected
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        pytest.param(e, marks=[pytest.mark.slow] if is_loud(e) and type(e) in USUAL else [])
+        for e in ESTIMATORS
+    ],
+    ids=repr,
+)
 def test_sklearn_checks(estimator):
     run_checks(estimator, expected_failures(estimator))
 

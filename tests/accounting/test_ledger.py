@@ -122,6 +122,7 @@ def test_a_fit_with_the_budget_of_the_ledger_is_granted_once(epsilon, delta):
         ledger.charge(ledger.admit(Budget.gaussian(epsilon / 1e6, delta)), "fit")
 
 
+@pytest.mark.slow
 @examples
 @given(
     st.floats(1e-3, 100),
@@ -317,6 +318,7 @@ def test_an_interrupted_fit_stays_charged(ledger):
     assert ledger.spent().amount == Fraction(1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_search_pays_for_every_fit(ledger, n_jobs, by_value):
     grid = {"tag": [0, 1, 2]}

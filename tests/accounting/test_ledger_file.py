@@ -323,8 +323,9 @@ for _ in range(3):
 """
 
 
+@pytest.mark.slow
 @needs_fork
-@pytest.mark.parametrize("each", [15, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("each", [15, 150])
 def test_backups_by_the_processes_that_charge_lose_nothing(tmp_path, each):
     """POSIX locks are gone when any code of the process closes any descriptor of the file."""
     ledger = PrivacyLedger(1.0, path=tmp_path / "a.db")

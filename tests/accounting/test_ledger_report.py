@@ -139,7 +139,8 @@ def test_the_fit_that_was_left_after_a_line_would_have_been_granted(composition)
         assert twin.spent().fraction > 0.99
 
 
-@pytest.mark.parametrize("n", [50, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [50, 400])
 @pytest.mark.parametrize("composition", ["gaussian", "basic"])
 def test_what_remains_is_granted_on_hundreds_of_ledgers(composition, n):
     """Whatever was charged before: floats are rounded down to something that fits."""

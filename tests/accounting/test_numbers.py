@@ -95,6 +95,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", range(len(CALLS)))
 def test_every_function_takes_every_kind_alike(call):
     for kind in KINDS:

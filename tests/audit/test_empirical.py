@@ -147,6 +147,7 @@ def test_toys_that_keep_their_claim_pass(law):
     assert report.rho_lower > 0.15 * report.claimed_rho
 
 
+@pytest.mark.slow
 # Over seeds, caught with probability above 0.99 each (measured: see the slow test below).
 @laws("laplace")  # a planted fault is the same for Gaussian noise
 def test_half_the_noise_is_caught(law):
@@ -263,13 +264,10 @@ NESTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow if name in ("map first", "nested") else ())
-        for name in NESTED
-        if name != "container"  # its scaler hides the row
-    ],
+    [name for name in NESTED if name != "container"],  # its scaler hides the row
 )
 def test_the_default_statistic_looks_into_steps(name):
     fitted = clone(NESTED[name]).fit(np.ones((9, 2)))

@@ -67,9 +67,8 @@ def audited(model, x, y, n_runs):
 OFTEN = ("the label flipped", "a target out of range", "a row with leverage")
 
 
-@pytest.mark.parametrize(
-    "pair", [pytest.param(p, marks=[] if p in OFTEN else [pytest.mark.slow]) for p in WORST]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("pair", WORST)
 def test_worst_pairs(pair):
     kind, x, y = WORST[pair]
     report = audited(MODELS[kind], x, y, 1000)
@@ -168,11 +167,8 @@ def found(check, estimator):
             one(twin)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [pytest.param(m, marks=[pytest.mark.slow] if k == "number" else []) for k, m in MODELS.items()],
-    ids=MODELS,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_sound_estimators_pass_every_check(model):
     check_private_estimator(model)
 
@@ -204,6 +200,7 @@ def test_neighbours_in_the_target_alone_in_the_rows_alone_and_in_both():
     assert 0 < moved["row"] < 1
 
 
+@pytest.mark.slow
 def test_pairs_try_hostile_targets():
     report = conditional_sensitivity(MODELS["number"], example_table(), n_pairs=200)
     assert report.ok and report.ratio > 0.9

@@ -116,6 +116,7 @@ def known(n):
     return [seen(model, frame(table(n))) for model in models("a", n)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 150])
 def test_every_kind_of_source_gives_the_bill_and_the_bits_of_a_frame(of_kind, n):
     X = of_kind(table(n))

@@ -54,6 +54,7 @@ def test_parts_do_not_depend_on_blocks_or_on_the_order_of_the_table(block_rows):
     assert all(a.flags.owndata and not np.shares_memory(a, X) for a in one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oracle", [mean_oracle, kmeans_oracle])
 def test_one_more_row_replaces_one_tuple(oracle):
     X, keys = table(900)

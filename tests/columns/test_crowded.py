@@ -66,6 +66,7 @@ def hard(n):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("epsilon", [0.3, 8.0])
 def test_hard_columns_end_without_an_error_where_numpy_raises(epsilon):

@@ -52,6 +52,7 @@ def test_liars_that_look_at_rows_in_fit_see_made_up_ones(how):
     assert examine(chain(f'Liar("{how}")', "PrivateMean()")) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_cases(name):
     check(CASES[name])

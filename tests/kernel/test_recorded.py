@@ -35,6 +35,7 @@ def test_answers_are_those_recorded(name):
         np.testing.assert_allclose(one, kept, rtol=1e-9, atol=1e-9 * size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", EXAMPLES, ids=lambda cls: cls.__name__)
 def test_distorted_fields_are_refused_or_their_bound_holds(cls):
     for seed in range(2):

@@ -169,6 +169,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @ids
 def test_always_finite(estimator, debug):
     for name in HOSTILE:

@@ -93,6 +93,7 @@ def test_the_same_release_gives_the_same_answer():
     assert first.risk == second.risk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", PAIRS[1:])
 def test_risk_is_unbiased(how, monkeypatch):
     """Mean of (risk - loss) over 150 draws of noise and probe, within 4 of its standard errors.
@@ -140,14 +141,15 @@ def test_corrected_eigenvalues_beat_the_projection(d, n, epsilon):
     assert found["spectral"] < 0.96 * found["projection"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("d", "k", "n", "epsilon"),
     [
-        pytest.param(20, 2, 1000, 0.1, marks=pytest.mark.slow),
+        (20, 2, 1000, 0.1),
         (20, 2, 1000, 1.0),
         (50, 2, 1000, 0.1),
-        pytest.param(50, 2, 1000, 1.0, marks=pytest.mark.slow),
-        pytest.param(50, 2, 10**4, 1.0, marks=pytest.mark.slow),
+        (50, 2, 1000, 1.0),
+        (50, 2, 10**4, 1.0),
         (50, 2, 10**5, 1.0),
         (10, 2, 1000, 1.0),
         (10, 3, 10**4, 0.1),

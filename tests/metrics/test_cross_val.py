@@ -36,6 +36,7 @@ def test_scores_of_an_ordinary_model_alone_are_protected():
     assert [step.label for step in result.plan.steps] == ["reports"]
 
 
+@pytest.mark.slow
 def test_fits_and_scores_of_a_private_model_have_one_total():
     X, y = drawn()
     model = PrivateLogisticRegression(classes=[0, 1])

@@ -35,6 +35,7 @@ def charges(ledger):
     return [entry for entry in ledger.entries() if entry.kind == "charge"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_every_parameter_goes_through_a_grid(estimator):
     """Each with its own value, epsilon with two; a ledger of basic composition takes any unit."""
@@ -83,6 +84,7 @@ def error(estimator, X, y=None):
     return -np.linalg.norm(estimator.location_ - X.mean(0))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 @pytest.mark.parametrize("with_ledger, n_jobs", [(False, 1), (True, 1), (True, 2)])
 def test_a_mean_by_its_error(tmp_path, n_jobs, with_ledger):

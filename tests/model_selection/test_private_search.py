@@ -226,9 +226,10 @@ def test_centres_are_scored_by_distance_and_classes_by_accuracy():
     assert classes.score(X, y) > 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "mean"),
-    [("geometric", 4), pytest.param("logarithmic", 4, marks=pytest.mark.slow), ("poisson", 2)],
+    [("geometric", 4), ("logarithmic", 4), ("poisson", 2)],
 )
 def test_the_winner_has_the_law_of_the_best_of_k(law, mean, monkeypatch):
     """Models are their candidates and scores their numbers: P(best <= i) = f((i + 1) / n).
@@ -357,17 +358,13 @@ def test_a_seed_repeats_and_none_does_not():
     assert not secure.best_estimator_.privacy_report_.seeded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "search",
     [
         mean_search(mean_trials=2),
-        pytest.param(
-            mean_search(n_trials="poisson", scoring=DistanceScorer(10.0)), marks=pytest.mark.slow
-        ),
-        pytest.param(
-            PrivateSearchCV(PrivateGMM(n_init=1, max_iter=1), {"n_components": [1, 2]}),
-            marks=pytest.mark.slow,
-        ),
+        mean_search(n_trials="poisson", scoring=DistanceScorer(10.0)),
+        PrivateSearchCV(PrivateGMM(n_init=1, max_iter=1), {"n_components": [1, 2]}),
     ],
     ids=["mean", "public scale", "mixture"],
 )

@@ -70,7 +70,8 @@ def test_the_coin_of_a_person_knows_nothing_of_its_number_of_rows():
     assert abs(few - 600) < 123 and abs(len(held) - few - 600) < 123
 
 
-@pytest.mark.parametrize("scoring", ["distance", pytest.param(None, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("scoring", ["distance", None])
 def test_what_is_released_moves_by_at_most_what_one_person_may(scoring):
     estimator = search(scoring=scoring)
     report = conditional_sensitivity(estimator, X, groups=IDS, n_pairs=6)

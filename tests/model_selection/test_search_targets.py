@@ -96,9 +96,8 @@ def test_scores_of_rows_are_what_they_say(table):
     np.testing.assert_allclose(got, 1 - errors**2)
 
 
-@pytest.mark.parametrize(
-    "scoring", ["neg_log_loss", pytest.param("accuracy", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy"])
 def test_the_two_layers_of_the_audit_for_classes(table, scoring):
     X, y = (part[:200] for part in table)
     search = PrivateSearchCV(
@@ -109,7 +108,8 @@ def test_the_two_layers_of_the_audit_for_classes(table, scoring):
     assert report.ok and report.worst["score"].ratio == pytest.approx(1, abs=0.2)
 
 
-@pytest.mark.parametrize("scale", [None, pytest.param(1.0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [None, 1.0])
 def test_the_two_layers_of_the_audit_for_numbers(table, scale):
     X, y = (part[:200] for part in table)
     given = {"scoring": SquaredErrorScorer(scale), "mean_trials": 2, "min_rows": 0}

@@ -120,9 +120,8 @@ SUBJECTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "i", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(2, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("i", [0, 1, 2])
 def test_sklearn_checks(i):
     run_checks(SUBJECTS[i])
 

@@ -36,6 +36,7 @@ GROUPED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator, d, small", GROUPED, ids=str)
 def test_errors_vanish_without_privacy_and_grow_with_groups(estimator, d, small):
     free, dear = (

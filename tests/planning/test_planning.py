@@ -164,6 +164,7 @@ MEASURED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator, d, small", MEASURED, ids=str)
 def test_errors_vanish_without_privacy_and_grow_with_it(estimator, d, small):
     free, dear = (

@@ -190,6 +190,7 @@ PERSISTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("name", PERSISTED)
 def test_a_persisted_collection_gives_the_bits_of_a_lazy_one(cluster, table, name):
