@@ -13,7 +13,6 @@ from sklearn.utils import get_tags
 from skdp.audit._draw import AuditRandom
 from skdp.audit._samples import Sample
 from skdp.readers import _rows as blocks
-from skdp.utils._config import config_context
 
 __all__ = [
     "Table",
@@ -29,15 +28,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Table:
-    """A sample with a name, and whether it may hold invalid rows or none at all."""
+    """A sample with a name."""
 
     name: str
     data: Sample
-    ignore: bool = False
-
-    def config(self):
-        """Return the context in which it is fitted."""
-        return config_context(invalid_rows="ignore" if self.ignore else None)
 
 
 def example_table(n_rows=600, n_features=3, *, seed=0):
@@ -109,8 +103,8 @@ def tables_like(data):
         Table("a row more", data.inserted(n // 3, _middle(data))),
         Table("a row less", data.take(np.arange(1, n)) if n > 1 else data.joined(data)),
         Table("a far row", data.inserted(n, _shifted(first, 0, 1e9))),
-        Table("a row with NaN", data.inserted(n // 2, _missing(first)), ignore=True),
-        Table("no rows", data.take([]), ignore=True),
+        Table("a row with NaN", data.inserted(n // 2, _missing(first))),
+        Table("no rows", data.take([])),
         Table("one row", first),
         Table("rows all alike", alike),
         Table("rows in another order", data.take(AuditRandom("order").sample(n, n))),
@@ -121,7 +115,7 @@ def tables_like(data):
         tables.append(Table("targets all alike", replace(data, y=alike.y)))
         tables.append(Table("targets in another order", replace(data, y=data.y[::-1].copy())))
         tables += [
-            Table(name, data.inserted(n // 2, Sample(first.X, y)), ignore=True)
+            Table(name, data.inserted(n // 2, Sample(first.X, y)))
             for name, y in _far_targets(data.y)
         ]
     tables += [] if data.groups is None else list(_other_owners(data))

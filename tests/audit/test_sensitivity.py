@@ -119,7 +119,6 @@ def pairs(draw, targets):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [pytest.param(one, marks=pytest.mark.nightly if one in DEAR else ()) for one in ESTIMATORS],

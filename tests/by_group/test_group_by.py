@@ -628,7 +628,6 @@ def test_an_entry_of_any_type_is_a_key_or_none(model, entry):
     assert numbers_of(column)[7] == np.inf
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["array", "frame"])
 def test_the_table_is_not_copied(kind):
     """Beside the fit of one group a key and a few numbers are held of every row."""
