@@ -28,7 +28,6 @@ from skdp.utils._config import config_context
 
 MAY_BE_INFINITE = (
     "noise_scale_",
-    "residual_quantiles_",
     "likelihood_scale_",
     "likelihood_excess_",
     "least_squares_scale_",

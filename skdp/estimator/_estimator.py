@@ -258,7 +258,8 @@ class PrivateEstimator(
         else:
             rows = read_with_target(self, X, y)
         self._check_public(rows.n_features - (self._target is not None))
-        if not (self._gaps or self._mixed or self._is_inner()) and _ignores():
+        ignored = get_config()["invalid_rows"] == "ignore"
+        if ignored and not (self._gaps or self._mixed or self._is_inner()):
             rows.whole_rows = True  # those that a gap loses are counted
         return rows
 
@@ -387,10 +388,6 @@ class PrivateEstimator(
         return Contract(
             consumes=(Rows,), yields=lambda kind: Released(), spends=True, target=self._target
         )
-
-
-def _ignores():
-    return get_config()["invalid_rows"] == "ignore"
 
 
 def guarantee(estimator):
