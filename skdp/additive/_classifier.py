@@ -23,6 +23,7 @@ from skdp.kernel._terms import Logistic
 from skdp.location._public import column_ranges
 from skdp.table._row_methods import AccuracyMixin
 from skdp.table._target import Selection, coded_classes
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateAdditiveClassifier"]
 
@@ -161,6 +162,7 @@ class PrivateAdditiveClassifier(AccuracyMixin, ClassifierMixin, AdditiveModel):
         "feature_range": ["array-like", tuple, None],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -175,18 +177,7 @@ class PrivateAdditiveClassifier(AccuracyMixin, ClassifierMixin, AdditiveModel):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.classes = classes
-        self.feature_range = feature_range
-        self.categories = categories
-        self.n_bins = n_bins
-        self.n_cycles = n_cycles
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

@@ -37,6 +37,7 @@ from skdp.kernel._terms import Clipped
 from skdp.location._public import column_ranges
 from skdp.table._row_methods import ExplainedVarianceMixin
 from skdp.table._target import Selection
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 
 __all__ = ["PrivateAdditiveRegressor"]
@@ -206,6 +207,7 @@ class PrivateAdditiveRegressor(ExplainedVarianceMixin, RegressorMixin, AdditiveM
         "feature_range": ["array-like", tuple, None],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -222,20 +224,7 @@ class PrivateAdditiveRegressor(ExplainedVarianceMixin, RegressorMixin, AdditiveM
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.linear = linear
-        self.extrapolate = extrapolate
-        self.target_range = target_range
-        self.feature_range = feature_range
-        self.categories = categories
-        self.n_bins = n_bins
-        self.n_cycles = n_cycles
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

@@ -10,6 +10,7 @@ from skdp.additive._classifier import PrivateAdditiveClassifier
 from skdp.boosting._base import BoostingModel
 from skdp.boosting._engine import fit_pairs_of_classes
 from skdp.utils._compat import StrOptions
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateBoostingClassifier"]
 
@@ -159,6 +160,7 @@ class PrivateBoostingClassifier(BoostingModel, PrivateAdditiveClassifier):
     }
     _parameter_constraints.pop("n_cycles")
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -175,20 +177,7 @@ class PrivateBoostingClassifier(BoostingModel, PrivateAdditiveClassifier):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.interactions = interactions
-        self.classes = classes
-        self.feature_range = feature_range
-        self.categories = categories
-        self.monotonic_cst = monotonic_cst
-        self.class_weight = class_weight
-        self.n_bins = n_bins
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _check_public(self, n_features):
         super()._check_public(n_features)

@@ -4,6 +4,7 @@ from skdp.additive._numbers import fit_numbers
 from skdp.additive._regressor import PrivateAdditiveRegressor
 from skdp.boosting._base import BoostingModel
 from skdp.boosting._engine import fit_pairs_of_numbers
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateBoostingRegressor"]
 
@@ -147,6 +148,7 @@ class PrivateBoostingRegressor(BoostingModel, PrivateAdditiveRegressor):
     for _name in ("linear", "extrapolate", "n_cycles"):
         _parameter_constraints.pop(_name)
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -162,19 +164,7 @@ class PrivateBoostingRegressor(BoostingModel, PrivateAdditiveRegressor):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.interactions = interactions
-        self.target_range = target_range
-        self.feature_range = feature_range
-        self.categories = categories
-        self.monotonic_cst = monotonic_cst
-        self.n_bins = n_bins
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _fit_terms(self, table, place, *, n, edges, ordered, n_cycles):
         strength = n * table.budget.mu

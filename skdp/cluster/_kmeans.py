@@ -14,6 +14,7 @@ from skdp.cluster._refine import MOST_STEPS, REFINE_STEPS, refine
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import annex
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._public import public_seed
 from skdp.utils._renamed import Renamed
 
@@ -206,6 +207,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
         "store_labels": ["boolean"],
     }
 
+    @stores_parameters
     def __init__(
         self,
         n_clusters=8,
@@ -230,28 +232,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.method = method
-        self.n_parts = n_parts
-        self.max_clusters = max_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.copy_x = copy_x
-        self.algorithm = algorithm
-        self.store_labels = store_labels
-        self.n_jobs = n_jobs
-        self.center = center
-        self.radius = radius
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

@@ -11,6 +11,7 @@ from skdp.cluster._public_ball import PublicBoundsMixin
 from skdp.cluster._pure_ball import LOCATE_PURE_STEPS, locate_pure
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._public import public_seed
 from skdp.utils._renamed import Renamed
 
@@ -127,6 +128,7 @@ class LloydKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
         "store_labels": ["boolean"],
     }
 
+    @stores_parameters
     def __init__(
         self,
         n_clusters=8,
@@ -143,20 +145,7 @@ class LloydKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.init = init
-        self.max_iter = max_iter
-        self.center = center
-        self.radius = radius
-        self.store_labels = store_labels
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

@@ -18,6 +18,7 @@ from skdp.scales._noise_level import check_confidence
 from skdp.table._batched import apply_batched, mean_of_pieces
 from skdp.table._groups import GroupRule
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 
 __all__ = ["PrivateCovariance", "doubt", "rule_of_matrix"]
@@ -182,6 +183,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         "method": [StrOptions({"auto", "friendly"})],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -197,19 +199,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.assume_centered = assume_centered
-        self.store_precision = store_precision
-        self.shrinkage = shrinkage
-        self.denoise = denoise
-        self.method = method
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

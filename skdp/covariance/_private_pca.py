@@ -20,6 +20,7 @@ from skdp.table._batched import apply_batched, transforms_pieces
 from skdp.table._row_methods import MeanScoreMixin
 from skdp.table._schema import later_rows
 from skdp.utils._compat import Interval, RealNotInt
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivatePCA"]
 
@@ -119,6 +120,7 @@ class PrivatePCA(
         "bounds": ["array-like", tuple, None],
     }
 
+    @stores_parameters
     def __init__(
         self,
         n_components=None,
@@ -131,16 +133,7 @@ class PrivatePCA(
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.n_components = n_components
-        self.whiten = whiten
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

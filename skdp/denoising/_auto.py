@@ -13,6 +13,7 @@ from skdp.denoising._npmle import npmle_rule
 from skdp.denoising._rules import LAWS, nonnegative, raw, slope_of, unbiased_risk
 from skdp.denoising._soft_threshold import shrunk
 from skdp.utils._compat import StrOptions
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["AutoDenoiser"]
 
@@ -100,13 +101,10 @@ class AutoDenoiser(Denoiser):
         "support": [StrOptions({"nonnegative"}), None],
     }
 
+    @stores_parameters
     def __init__(
         self, graph=None, *, noise_scale=None, support=None, noise_distribution="gaussian"
-    ):
-        self.graph = graph
-        self.noise_scale = noise_scale
-        self.support = support
-        self.noise_distribution = noise_distribution
+    ): ...
 
     @property
     def laws(self):

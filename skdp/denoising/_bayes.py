@@ -6,6 +6,7 @@ from skdp.denoising._base import Denoiser
 from skdp.denoising._normal_prior import normal_prior
 from skdp.denoising._npmle import npmle_rule
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["BayesDenoiser"]
 
@@ -87,6 +88,7 @@ class BayesDenoiser(Denoiser):
         "n_atoms": [Interval(Integral, 10, None, closed="left")],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -97,14 +99,7 @@ class BayesDenoiser(Denoiser):
         support=None,
         n_atoms=300,
         noise_distribution="gaussian",
-    ):
-        self.noise_scale = noise_scale
-        self.prior = prior
-        self.prior_scale = prior_scale
-        self.center = center
-        self.support = support
-        self.n_atoms = n_atoms
-        self.noise_distribution = noise_distribution
+    ): ...
 
     def _rule(self, y, noise):
         if self.prior == "npmle":

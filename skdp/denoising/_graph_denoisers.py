@@ -12,6 +12,7 @@ from skdp.denoising._trend_filter import TrendFilter
 from skdp.denoising._wavelets import tree_wavelets
 from skdp.mechanisms import make_entropy
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["GraphWaveletDenoiser", "TrendFilterDenoiser"]
 
@@ -88,6 +89,7 @@ class GraphWaveletDenoiser(Denoiser):
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
 
+    @stores_parameters
     def __init__(
         self,
         graph=None,
@@ -97,13 +99,7 @@ class GraphWaveletDenoiser(Denoiser):
         n_trees=5,
         random_state=0,
         noise_distribution="gaussian",
-    ):
-        self.graph = graph
-        self.noise_scale = noise_scale
-        self.threshold = threshold
-        self.n_trees = n_trees
-        self.random_state = random_state
-        self.noise_distribution = noise_distribution
+    ): ...
 
     def _check_public(self, n_features):
         read_graph(self.graph, n_features)
@@ -205,6 +201,7 @@ class TrendFilterDenoiser(Denoiser):
         "penalty": [Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({"sure"})],
     }
 
+    @stores_parameters
     def __init__(
         self,
         graph=None,
@@ -213,12 +210,7 @@ class TrendFilterDenoiser(Denoiser):
         order=0,
         penalty="sure",
         noise_distribution="gaussian",
-    ):
-        self.graph = graph
-        self.noise_scale = noise_scale
-        self.order = order
-        self.penalty = penalty
-        self.noise_distribution = noise_distribution
+    ): ...
 
     def _check_public(self, n_features):
         read_graph(self.graph, n_features)

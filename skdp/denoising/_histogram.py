@@ -35,6 +35,7 @@ from skdp.readers._dated import Dated
 from skdp.scales._column_noise import with_law
 from skdp.table._groups import GroupRule
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 from skdp.utils._warnings import stack_level
 
@@ -185,6 +186,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         "integer": ["boolean"],
     }
 
+    @stores_parameters
     def __init__(
         self,
         bins="auto",
@@ -204,23 +206,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.bins = bins
-        self.range = range
-        self.categories = categories
-        self.user = user
-        self.rows_per_user = rows_per_user
-        self.rows_per_cell = rows_per_cell
-        self.noise = noise
-        self.denoiser = denoiser
-        self.nonnegative = nonnegative
-        self.integer = integer
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

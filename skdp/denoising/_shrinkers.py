@@ -8,6 +8,7 @@ from skdp.denoising._base import Denoiser
 from skdp.denoising._james_stein import james_stein
 from skdp.denoising._soft_threshold import shrunk
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["JamesSteinDenoiser", "SoftThresholdDenoiser"]
 
@@ -79,13 +80,10 @@ class JamesSteinDenoiser(Denoiser):
         "positive_part": ["boolean"],
     }
 
+    @stores_parameters
     def __init__(
         self, *, noise_scale=None, target=0.0, positive_part=True, noise_distribution="gaussian"
-    ):
-        self.noise_scale = noise_scale
-        self.target = target
-        self.positive_part = positive_part
-        self.noise_distribution = noise_distribution
+    ): ...
 
     def _check_public(self, n_features):
         self._origin_and_basis(n_features)
@@ -169,10 +167,8 @@ class SoftThresholdDenoiser(Denoiser):
         "threshold": [Interval(Real, 0, None, closed="left"), StrOptions({"sure", "universal"})],
     }
 
-    def __init__(self, *, noise_scale=None, threshold="sure", noise_distribution="gaussian"):
-        self.noise_scale = noise_scale
-        self.threshold = threshold
-        self.noise_distribution = noise_distribution
+    @stores_parameters
+    def __init__(self, *, noise_scale=None, threshold="sure", noise_distribution="gaussian"): ...
 
     def _rule(self, y, noise):
         return shrunk(y, noise, self.threshold)

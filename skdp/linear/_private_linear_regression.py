@@ -1,6 +1,7 @@
 """PrivateLinearRegression, the estimator."""
 
 from skdp.linear._base import LinearModel
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateLinearRegression"]
 
@@ -123,6 +124,7 @@ class PrivateLinearRegression(LinearModel):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -136,14 +138,4 @@ class PrivateLinearRegression(LinearModel):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.fit_intercept = fit_intercept
-        self.extrapolate = extrapolate
-        self.target_range = target_range
-        self.feature_range = feature_range
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...

@@ -23,6 +23,7 @@ from skdp.table._row_methods import AccuracyMixin
 from skdp.table._schema import numbers_of_dates
 from skdp.table._target import Selection, coded_classes
 from skdp.utils._compat import Interval
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 
 __all__ = ["PrivateLogisticRegression"]
@@ -162,6 +163,7 @@ class PrivateLogisticRegression(
         "feature_range": ["array-like", tuple, None],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -175,17 +177,7 @@ class PrivateLogisticRegression(
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.classes = classes
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.feature_range = feature_range
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -4,6 +4,7 @@ from numbers import Real
 
 from skdp.linear._base import LinearModel
 from skdp.utils._compat import Interval
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateRidge"]
 
@@ -133,6 +134,7 @@ class PrivateRidge(LinearModel):
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -147,15 +149,4 @@ class PrivateRidge(LinearModel):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.alpha = alpha
-        self.epsilon = epsilon
-        self.delta = delta
-        self.fit_intercept = fit_intercept
-        self.extrapolate = extrapolate
-        self.target_range = target_range
-        self.feature_range = feature_range
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...

@@ -23,6 +23,7 @@ from skdp.marginals._release import RESIDUALS, release_ranges, release_tables
 from skdp.marginals._strategy import RANGES
 from skdp.table._groups import FIT, GroupRule
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["MarginalReleaser"]
 
@@ -219,6 +220,7 @@ class MarginalReleaser(MarginalRows, MarginalAnswers, PrivateEstimator):
         "nonnegative": ["boolean"],
     }
 
+    @stores_parameters
     def __init__(
         self,
         k=2,
@@ -237,22 +239,7 @@ class MarginalReleaser(MarginalRows, MarginalAnswers, PrivateEstimator):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.k = k
-        self.domain = domain
-        self.workload = workload
-        self.target = target
-        self.n_bins = n_bins
-        self.weights = weights
-        self.error = error
-        self.postprocess = postprocess
-        self.nonnegative = nonnegative
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

@@ -17,6 +17,7 @@ from skdp.metrics._strategy import logit_edges
 from skdp.table._levels import public_classes
 from skdp.table._target import coded_classes
 from skdp.utils._compat import Interval
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateClassifierReport"]
 
@@ -130,6 +131,7 @@ class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
         "n_bins": [Interval(Integral, 4, 4096, closed="both")],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -141,15 +143,7 @@ class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
         delta=1e-6,
         random_state=None,
         ledger=None,
-    ):
-        self.classes = classes
-        self.n_bins = n_bins
-        self.by = by
-        self.levels = levels
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

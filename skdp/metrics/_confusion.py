@@ -13,6 +13,7 @@ from skdp.metrics._scores import as_scores
 from skdp.table._levels import public_classes
 from skdp.table._target import coded_classes
 from skdp.utils._config import get_config
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateConfusionMatrix"]
 
@@ -92,12 +93,10 @@ class PrivateConfusionMatrix(MetricNumbers, PrivateEstimator):
         "classes": ["array-like"],
     }
 
-    def __init__(self, *, classes=(0, 1), epsilon=1.0, delta=1e-6, random_state=None, ledger=None):
-        self.classes = classes
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
-        self.ledger = ledger
+    @stores_parameters
+    def __init__(
+        self, *, classes=(0, 1), epsilon=1.0, delta=1e-6, random_state=None, ledger=None
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

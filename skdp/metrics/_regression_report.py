@@ -29,6 +29,7 @@ from skdp.metrics._loss_rates import (
 from skdp.metrics._numbers import MetricNumbers
 from skdp.metrics._scores import as_scores, with_keys_of
 from skdp.scales._noise_level import check_confidence, check_sampling
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateRegressionReport"]
 
@@ -134,6 +135,7 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
         "with_interval": ["boolean"],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -147,17 +149,7 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
         delta=1e-6,
         random_state=None,
         ledger=None,
-    ):
-        self.metrics = metrics
-        self.quantiles = quantiles
-        self.quantile_losses = quantile_losses
-        self.with_interval = with_interval
-        self.by = by
-        self.levels = levels
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _levels(self, name):
         q = np.asarray(getattr(self, name), dtype=np.float64).reshape(-1)

@@ -22,6 +22,7 @@ from skdp.mixture._em import em_steps, private_em
 from skdp.mixture._parameters import floors, parameters
 from skdp.mixture._units import column_units, unit_steps
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._public import public_seed
 
 __all__ = ["PrivateGMM"]
@@ -177,6 +178,7 @@ class PrivateGMM(MixtureMixin, PublicBoundsMixin, PrivateEstimator):
         "means_init": ["array-like", None],
     }
 
+    @stores_parameters
     def __init__(
         self,
         n_components=1,
@@ -197,24 +199,7 @@ class PrivateGMM(MixtureMixin, PublicBoundsMixin, PrivateEstimator):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.method = method
-        self.max_iter = max_iter
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.n_init = n_init
-        self.means_init = means_init
-        self.n_jobs = n_jobs
-        self.center = center
-        self.radius = radius
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

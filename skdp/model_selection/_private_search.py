@@ -32,6 +32,7 @@ from skdp.table._groups import read_groups
 from skdp.table._split_target import split_target
 from skdp.utils._compat import HasMethods, Interval, StrOptions
 from skdp.utils._config import config_context
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._warnings import accuracy_warnings
 
 __all__ = ["PrivateSearchCV"]
@@ -186,6 +187,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         "reference_share": [Interval(Real, 0, 1, closed="neither")],
     }
 
+    @stores_parameters
     def __init__(
         self,
         estimator,
@@ -202,20 +204,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         delta=1e-6,
         random_state=None,
         ledger=None,
-    ):
-        self.estimator = estimator
-        self.param_distributions = param_distributions
-        self.n_candidates = n_candidates
-        self.scoring = scoring
-        self.n_trials = n_trials
-        self.mean_trials = mean_trials
-        self.holdout = holdout
-        self.min_rows = min_rows
-        self.reference_share = reference_share
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def fit(self, X, y=None, *, groups=None):
         """Search on private rows and release the winner.

@@ -27,6 +27,7 @@ from skdp.table._split_target import final_step, reads_numbers_and_gaps, split_t
 from skdp.table._supervised import checked_target
 from skdp.utils._compat import BaseComposition, StrOptions, VisualBlock
 from skdp.utils._config import config_context, get_config
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._threads import quiet
 
 __all__ = ["PrivatePipeline"]
@@ -127,6 +128,7 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
     }
     _required_parameters = ["steps"]
 
+    @stores_parameters
     def __init__(
         self,
         steps,
@@ -137,14 +139,7 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         random_state=None,
         ledger=None,
         verbose=False,
-    ):
-        self.steps = steps
-        self.epsilon = epsilon
-        self.delta = delta
-        self.split = split
-        self.random_state = random_state
-        self.ledger = ledger
-        self.verbose = verbose
+    ): ...
 
     @classmethod
     def from_sklearn(cls, pipeline, **parameters):

@@ -16,6 +16,7 @@ from skdp.summary._columns import NUMBER
 from skdp.summary._private_summary import PrivateSummary
 from skdp.table._batched import transforms_tables
 from skdp.table._row_methods import NamesOutMixin
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateOneHotEncoder", "PrivateOrdinalEncoder", "SummaryStep"]
 
@@ -72,12 +73,8 @@ class SummaryStep(NamesOutMixin, TransformerMixin, PrivateSummary):
 class _Encoder(SummaryStep):
     """Base of encoders of labels."""
 
-    def __init__(self, *, epsilon=1.0, delta=1e-6, n_jobs=None, random_state=None, ledger=None):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.ledger = ledger
+    @stores_parameters
+    def __init__(self, *, epsilon=1.0, delta=1e-6, n_jobs=None, random_state=None, ledger=None): ...
 
     def _read(self, X, y):
         rows = super()._read(X, y)

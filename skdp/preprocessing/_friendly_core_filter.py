@@ -21,6 +21,7 @@ from skdp.readers._sources import source_of
 from skdp.table._batched import transforms_pieces
 from skdp.table._schema import numbers_of_dates
 from skdp.utils._compat import HasMethods, Interval, safe_indexing
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._private_state import Local
 
 __all__ = ["FriendlyCoreFilter"]
@@ -162,6 +163,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         "level": [Interval(Real, 0, 0.5, closed="right")],
     }
 
+    @stores_parameters
     def __init__(
         self,
         radius=None,
@@ -174,16 +176,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.radius = radius
-        self.predicate = predicate
-        self.level = level
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

@@ -13,6 +13,7 @@ from skdp.readers._tables import tables_of
 from skdp.rowwise._dummy_rows import N_TAME, dummy_rows
 from skdp.rowwise._groups import map_groups, result_of
 from skdp.utils._compat import Interval, fit_context, safe_indexing
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["IN_PIECES", "NO_GROUPS", "GroupMap"]
 
@@ -113,10 +114,8 @@ class GroupMap(TransformerMixin, BaseEstimator):
         "feature_names_out": ["array-like", None],
     }
 
-    def __init__(self, func, *, n_features=None, feature_names_out=None):
-        self.func = func
-        self.n_features = n_features
-        self.feature_names_out = feature_names_out
+    @stores_parameters
+    def __init__(self, func, *, n_features=None, feature_names_out=None): ...
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, *, groups=None):

@@ -14,6 +14,7 @@ from skdp.kernel._table import Table, annex
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues
 from skdp.sensitivity import release_bounded
 from skdp.table._groups import FIT
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 
 __all__ = ["GaussianMechanism", "LaplaceMechanism"]
@@ -163,11 +164,8 @@ class LaplaceMechanism(Mechanism):
     def _law(self):
         return "laplace"
 
-    def __init__(self, *, epsilon=1.0, denoiser=None, random_state=None, ledger=None):
-        self.epsilon = epsilon
-        self.denoiser = denoiser
-        self.random_state = random_state
-        self.ledger = ledger
+    @stores_parameters
+    def __init__(self, *, epsilon=1.0, denoiser=None, random_state=None, ledger=None): ...
 
 
 class GaussianMechanism(Mechanism):
@@ -234,9 +232,7 @@ class GaussianMechanism(Mechanism):
     def _law(self):
         return "gaussian"
 
-    def __init__(self, *, epsilon=1.0, delta=1e-6, denoiser=None, random_state=None, ledger=None):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.denoiser = denoiser
-        self.random_state = random_state
-        self.ledger = ledger
+    @stores_parameters
+    def __init__(
+        self, *, epsilon=1.0, delta=1e-6, denoiser=None, random_state=None, ledger=None
+    ): ...

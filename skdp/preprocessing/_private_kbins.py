@@ -17,6 +17,7 @@ from skdp.scales._column_noise import check_strength, column_budget
 from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateKBinsDiscretizer"]
 
@@ -103,6 +104,7 @@ class PrivateKBinsDiscretizer(WeightsMixin, Scaler):
     _weighs_groups = _gaps = True
     bin_edges_, bin_medians_ = Dated(), Dated()
 
+    @stores_parameters
     def __init__(
         self,
         n_bins=5,
@@ -115,16 +117,7 @@ class PrivateKBinsDiscretizer(WeightsMixin, Scaler):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.n_bins = n_bins
-        self.encode = encode
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _group_rule(self, n_features):
         return rank_rule(n_features)

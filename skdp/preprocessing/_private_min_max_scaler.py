@@ -5,6 +5,7 @@ import numpy as np
 from skdp.location._column_estimator import ExtremesMixin, doubt_extremes
 from skdp.preprocessing._scaler import Scaler, usable
 from skdp.table._batched import transforms_pieces
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateMinMaxScaler"]
 
@@ -86,6 +87,7 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
         "clip": ["boolean"],
     }
 
+    @stores_parameters
     def __init__(
         self,
         feature_range=(0, 1),
@@ -97,15 +99,7 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.feature_range = feature_range
-        self.clip = clip
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _check_public(self, n_features):
         ends = self.feature_range

@@ -13,6 +13,7 @@ from skdp.location._quantiles import rank_rule
 from skdp.location._rank_release import release_quantiles
 from skdp.preprocessing._scaler import Scaler
 from skdp.scales._column_noise import check_strength, column_budget
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateRobustScaler"]
 
@@ -110,6 +111,7 @@ class PrivateRobustScaler(Scaler):
         "bounds": ["array-like", None],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -124,18 +126,7 @@ class PrivateRobustScaler(Scaler):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.with_centering = with_centering
-        self.with_scaling = with_scaling
-        self.quantile_range = quantile_range
-        self.unit_variance = unit_variance
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     _weighs_groups = _gaps = True
 

@@ -7,6 +7,7 @@ from skdp.rowwise._form import Form
 from skdp.summary._columns import NUMBER
 from skdp.table._batched import transforms_tables
 from skdp.utils._compat import StrOptions
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateSimpleImputer"]
 
@@ -86,6 +87,7 @@ class PrivateSimpleImputer(SummaryStep):
         "strategy": [StrOptions({"median", "mean"})],
     }
 
+    @stores_parameters
     def __init__(
         self,
         strategy="median",
@@ -95,13 +97,7 @@ class PrivateSimpleImputer(SummaryStep):
         n_jobs=None,
         random_state=None,
         ledger=None,
-    ):
-        self.strategy = strategy
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _read(self, X, y):
         rows = super()._read(X, y)

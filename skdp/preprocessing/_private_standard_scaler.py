@@ -5,6 +5,7 @@ import numpy as np
 from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.location._column_estimator import doubt_variance
 from skdp.preprocessing._scaler import Scaler
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateStandardScaler"]
 
@@ -100,6 +101,7 @@ class PrivateStandardScaler(WeightsMixin, Scaler):
     }
     _offset = "mean_"
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -112,16 +114,7 @@ class PrivateStandardScaler(WeightsMixin, Scaler):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.with_mean = with_mean
-        self.with_std = with_std
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _check_public(self, n_features):
         if not (self.with_mean or self.with_std):

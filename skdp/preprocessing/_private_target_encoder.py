@@ -27,6 +27,7 @@ from skdp.table._levels import public_classes
 from skdp.table._row_methods import NamesOutMixin
 from skdp.table._target import Coding, Selection, coded_classes, coded_columns
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateTargetEncoder"]
 
@@ -151,6 +152,7 @@ class PrivateTargetEncoder(NamesOutMixin, TransformerMixin, PrivateEstimator):
         "classes": ["array-like", None],
     }
 
+    @stores_parameters
     def __init__(
         self,
         categories=None,
@@ -165,18 +167,7 @@ class PrivateTargetEncoder(NamesOutMixin, TransformerMixin, PrivateEstimator):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.categories = categories
-        self.target_type = target_type
-        self.smooth = smooth
-        self.target_range = target_range
-        self.classes = classes
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     @property
     def _target(self):

@@ -17,6 +17,7 @@ from skdp.rowwise._map import map_rows
 from skdp.table._batched import transforms_tables
 from skdp.table._row_methods import NamesOutMixin
 from skdp.utils._compat import HasMethods, StrOptions, fit_context, safe_indexing
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PublicFit"]
 
@@ -89,11 +90,8 @@ class PublicFit(NamesOutMixin, TransformerMixin, BaseEstimator):
         "vectorized": ["boolean", StrOptions({"auto"})],
     }
 
-    def __init__(self, estimator, X_public=None, y_public=None, *, vectorized="auto"):
-        self.estimator = estimator
-        self.X_public = X_public
-        self.y_public = y_public
-        self.vectorized = vectorized
+    @stores_parameters
+    def __init__(self, estimator, X_public=None, y_public=None, *, vectorized="auto"): ...
 
     def __sklearn_clone__(self):
         if self.X_public is not None:

@@ -15,7 +15,7 @@ from skdp.rowwise._map import is_elementwise, map_rows
 from skdp.table._batched import transforms_tables
 from skdp.table._row_methods import NamesOutMixin
 from skdp.utils._compat import StrOptions, fit_context
-from skdp.utils._numbers import PlainNumbers
+from skdp.utils._numbers import PlainNumbers, stores_parameters
 
 __all__ = ["RowMap"]
 
@@ -106,11 +106,10 @@ class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
         "feature_names_out": [callable, StrOptions({"one-to-one"}), None],
     }
 
-    def __init__(self, func=None, *, inverse_func=None, vectorized="auto", feature_names_out=None):
-        self.func = func
-        self.inverse_func = inverse_func
-        self.vectorized = vectorized
-        self.feature_names_out = feature_names_out
+    @stores_parameters
+    def __init__(
+        self, func=None, *, inverse_func=None, vectorized="auto", feature_names_out=None
+    ): ...
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):

@@ -16,7 +16,7 @@ from skdp.sensitivity._trial import own_statistic_note, own_statistic_problem
 from skdp.table._groups import one_row_per_unit, without_groups
 from skdp.table._schema import read_rows
 from skdp.utils._compat import HasMethods, Interval, StrOptions, fit_context
-from skdp.utils._numbers import PlainNumbers
+from skdp.utils._numbers import PlainNumbers, stores_parameters
 from skdp.utils._private_state import DropsPrivateState, Local
 
 __all__ = ["BoundedValues", "SensitivityPreprocessor"]
@@ -105,10 +105,8 @@ class SensitivityPreprocessor(DropsPrivateState, PlainNumbers, BaseEstimator):
         "center": [Real, "array-like"],
     }
 
-    def __init__(self, statistic="mean", *, sensitivity, center=0.0):
-        self.statistic = statistic
-        self.sensitivity = sensitivity
-        self.center = center
+    @stores_parameters
+    def __init__(self, statistic="mean", *, sensitivity, center=0.0): ...
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, *, groups=None):

@@ -32,6 +32,7 @@ from skdp.summary._show import cell_of, frame_of, html_of, joined_frames, text_o
 from skdp.table._schema import NO_ROWS, look_at, validated_rows
 from skdp.utils._compat import Interval
 from skdp.utils._config import get_config
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateSummary"]
 
@@ -145,6 +146,7 @@ class PrivateSummary(SplitMixin, PrivateEstimator):
         "delta": [Interval(Real, 0, 1, closed="neither")],
     }
 
+    @stores_parameters
     def __init__(
         self,
         quantiles=QUANTILES,
@@ -156,15 +158,7 @@ class PrivateSummary(SplitMixin, PrivateEstimator):
         n_jobs=None,
         random_state=None,
         ledger=None,
-    ):
-        self.quantiles = quantiles
-        self.by = by
-        self.levels = levels
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

@@ -2,21 +2,45 @@
 
 import math
 import re
+from collections.abc import Callable
 from fractions import Fraction
+from functools import wraps
+from inspect import signature
 from numbers import Integral, Rational, Real
+from typing import Any, TypeVar
 
 import numpy as np
 
 from skdp.utils._compat import Interval, InvalidParameterError
 from skdp.utils._renamed import KeepsOldNames
 
-__all__ = ["PlainNumbers", "describe_parameter", "plain", "plain_fields"]
+__all__ = ["PlainNumbers", "describe_parameter", "plain", "plain_fields", "stores_parameters"]
+
+Init = TypeVar("Init", bound=Callable[..., Any])
 
 AMOUNTS = ("epsilon", "delta", "split", "param_distributions")  # a third of a budget is a third
 # may hold entries of a table
 LEVELS = ("bins", "categories", "classes", "domain", "param_distributions")
 
 NARROW = (np.float16, np.float32)
+
+
+def stores_parameters(declared: Init) -> Init:
+    """Return an ``__init__`` that stores every declared parameter under its name, and no more.
+
+    scikit-learn asks this of estimators. Type checkers see the declaration.
+    """
+    _, *defaults = signature(declared).parameters.values()
+    defaults = {one.name: one.default for one in defaults}
+
+    @wraps(declared)
+    def __init__(self, *args, **named):
+        declared(self, *args, **named)  # raises what Python raises of wrong arguments
+        given = dict(zip(defaults, args, strict=False)) | named
+        for name, default in defaults.items():
+            setattr(self, name, given.get(name, default))
+
+    return __init__
 
 
 class PlainNumbers(KeepsOldNames):
