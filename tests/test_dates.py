@@ -210,3 +210,9 @@ def test_slopes_of_dates_are_told_per_day():
     assert told["variable"].tolist() == ["day per day", "age", "intercept"]
     assert abs(told["value"][0] - 0.5) < 0.01 and abs(told["value"][1] - 1) < 0.1
     assert told["low"][0] < 0.5 < told["high"][0]
+
+
+def test_text_beside_dates_is_what_is_refused():
+    frame = pd.DataFrame({"day": pd.to_datetime(["2026-01-01"] * 9), "sex": ["f"] * 9, "n": 1.0})
+    with pytest.raises(ValueError, match=r"Columns of another type: sex\.$"):
+        PrivateMean().fit(frame)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from skdp.accounting import Budget, Plan, PrivacyLedger, Step, part_of
 from skdp.by_group import PrivateGroupBy
+from skdp.estimator._results import lines_of
 from skdp.mechanisms import make_entropy
 from skdp.metrics._classifier_report import PrivateClassifierReport
 from skdp.metrics._regression_report import METRICS, PrivateRegressionReport
@@ -22,6 +23,7 @@ from skdp.table._levels import public_classes
 from skdp.table._split_target import split_target
 from skdp.table._supervised import checked_target
 from skdp.utils._compat import safe_indexing
+from skdp.utils._warnings import untold, warn_together
 
 __all__ = ["CrossValidation", "cross_val_plan", "private_cross_val_score"]
 
@@ -74,10 +76,18 @@ class CrossValidation:
     """
 
     metric: str
-    fitted: PrivateGroupBy
-    plan: Plan
+    fitted: PrivateGroupBy = field(repr=False)
+    plan: Plan = field(repr=False)
     protects: str
     models: list = field(repr=False)
+
+    def __str__(self):
+        low, high = self.interval()
+        folds = ", ".join(f"{score:.4g}" for score in self.scores)
+        return (
+            f"{self.metric} {self.mean:.4g} ({low:.4g} to {high:.4g}, 95 %), the mean of "
+            f"{len(self.scores)} folds: {folds}\n{self.protects} are protected"
+        )
 
     @property
     def scores(self):
@@ -88,6 +98,23 @@ class CrossValidation:
     def mean(self):
         """The mean of the scores of the folds: float."""
         return float(self.scores.mean())
+
+    @property
+    def accuracy_warnings_(self):
+        """What has low accuracy, why, and what helps: tuple of str, empty if nothing has."""
+        folds: dict[str, list[int]] = {}
+        for k, model in enumerate(self.models):
+            for text in getattr(model, "accuracy_warnings_", ()):
+                folds.setdefault(text, []).append(k)
+        told = [f"fitted without {_listed(which)}: {text}" for text, which in folds.items()]
+        lines = [line for report in self._reports for line in lines_of(report, 0.95, {})]
+        if not all(line["reliable"] for line in lines if line["variable"] == self.metric):
+            low, high = self.interval()
+            told.append(
+                f"the mean of {self.metric} is known only to lie between {low:.3g} and {high:.3g}. "
+                "Use a larger epsilon or more rows"
+            )
+        return tuple(told)
 
     @property
     def _reports(self):
@@ -263,7 +290,8 @@ def private_cross_val_score(
     total = PrivacyLedger(epsilon=epsilon, delta=delta, composition="gaussian", **own)
     for k, (inside, left_out) in enumerate(parts if private else ()):
         one = _granted(clone(model), plan, total, random_state, k)
-        models.append(one.fit(rows.some(inside), rows.y[inside], **rows.owners(inside)))
+        with untold():
+            models.append(one.fit(rows.some(inside), rows.y[inside], **rows.owners(inside)))
         scores[left_out] = _predicted(one, rows, left_out, scoring, classes)
     part = _part(plan, "reports")
     reports = PrivateGroupBy(
@@ -276,8 +304,11 @@ def private_cross_val_score(
         random_state=random_state,
     )
     everybody = np.arange(len(rows.y))
-    fitted = reports.fit(np.column_stack([folds, scores]), rows.y, **rows.owners(everybody))
-    return CrossValidation(scoring, fitted, plan, ALL if private else ALONE, models)
+    with untold():
+        fitted = reports.fit(np.column_stack([folds, scores]), rows.y, **rows.owners(everybody))
+    result = CrossValidation(scoring, fitted, plan, ALL if private else ALONE, models)
+    warn_together("private_cross_val_score", result.accuracy_warnings_)
+    return result
 
 
 @dataclass(frozen=True)
@@ -322,6 +353,10 @@ class _Rows:
             return function(self.some(numbers))
         found = self.some(numbers).each(with_current_config(function))
         return np.concatenate([np.empty((0, width)), *(one for one in found if len(one))])
+
+
+def _listed(folds):
+    return f"fold{'s' if len(folds) > 1 else ''} {', '.join(map(str, folds))}"
 
 
 def _ordinary(model, rows, parts, scoring, classes, scores):

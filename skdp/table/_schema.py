@@ -27,8 +27,8 @@ __all__ = [
 
 TEXT = (
     "X must be a table of real numbers. Got entries that are not numbers: encode categories first, "
-    "and convert columns of dtype object with astype(float). Additive models take text as it is, "
-    "in a frame of pandas or polars."
+    "and convert columns of dtype object with astype(float). PrivateSummary and additive models "
+    "take text as it is, in a frame of pandas or polars."
 )
 
 
@@ -152,7 +152,7 @@ def validated_rows(estimator, X, *, missing=False):
     if ignore:
         _require_numbers(X)
     elif {_kind(dtype) for dtype in _dtypes(X)} & set("mM"):
-        raise ValueError(DATES)
+        raise ValueError(DATES) if not _others(X, "mM") else _told_where(ValueError(TEXT), X, "mM")
     elif hasattr(X, "columns") and not len(X.columns):
         raise ValueError(NO_COLUMNS)
     try:
@@ -267,18 +267,18 @@ def _kind(dtype):
     return kind
 
 
-def _told_where(refusal, X):
+def _told_where(refusal, X, dates=""):
     """Return a refusal of text, with the names of the columns of a frame that have such a type."""
-    others = _others(X)
+    others = _others(X, dates)
     told = str(refusal) == TEXT and others
     return ValueError(f"{TEXT} Columns of another type: {others}.") if told else refusal
 
 
-def _others(X):
-    """Return the names of the columns of a frame that hold no numbers, as text."""
+def _others(X, dates=""):
+    """Return the names of the columns of a frame that hold no numbers, nor ``dates``, as text."""
     if not hasattr(X, "columns"):
         return ""
-    return first_of(X.columns, [_kind(dtype) in set("fiub") for dtype in _dtypes(X)])
+    return first_of(X.columns, [_kind(dtype) in set("fiub" + dates) for dtype in _dtypes(X)])
 
 
 def _without_entries(error):

@@ -3,6 +3,8 @@
 import re
 import sys
 import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +18,9 @@ __all__ = [
     "caps_of",
     "named",
     "stack_level",
+    "untold",
     "warn_low_accuracy",
+    "warn_together",
     "warn_weak_claim",
 ]
 
@@ -26,6 +30,9 @@ FOLDS = {("sklearn.model_selection._validation", f"_fit_and_{do}") for do in ("s
 MOST_EPSILON, MOST_DELTA = 20, Fraction(1, 100)  # of a guarantee that is worth its name
 LOW_ACCURACY = "low accuracy: "  # begins a doubt in a report
 MOST_NAMED = 10  # columns, steps or groups in a line, lines in a warning
+
+
+_untold = ContextVar("untold", default=False)
 
 
 class Doubt(str):
@@ -129,14 +136,29 @@ def _is_cross_validated():
 
 def warn_low_accuracy(estimator):
     """Warn once of all that a fit doubts, after everything that is released has been set."""
-    doubts = estimator._accuracy_warnings()
+    if not _untold.get():
+        caps = ", ".join(caps_of(estimator.privacy_report_))
+        name = f"{type(estimator).__name__}{f' ({caps})' if caps else ''}"
+        warn_together(name, estimator._accuracy_warnings())
+
+
+def warn_together(name, doubts):
+    """Warn once of all doubts, if there are some."""
     if doubts:
         more = len(doubts) - MOST_NAMED
         rest = [f"and {more} more, see accuracy_warnings_"] if more > 0 else []
-        caps = ", ".join(caps_of(estimator.privacy_report_))
-        first = f"Low accuracy of {type(estimator).__name__}{f' ({caps})' if caps else ''}:"
-        told = "\n".join([first, *doubts[:MOST_NAMED], *rest])
+        told = "\n".join([f"Low accuracy of {name}:", *doubts[:MOST_NAMED], *rest])
         warnings.warn(told, LowAccuracyWarning, stacklevel=stack_level())
+
+
+@contextmanager
+def untold():
+    """Warn of no doubt of the fits of this thread: who makes them tells these together."""
+    token = _untold.set(True)
+    try:
+        yield
+    finally:
+        _untold.reset(token)
 
 
 def stack_level():

@@ -1,5 +1,7 @@
 """Cross-validation under one total."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from skdp import PrivateLinearRegression, PrivateLogisticRegression
 from skdp.accounting import PrivacyLedger
-from skdp.exceptions import BudgetExceeded
+from skdp.exceptions import BudgetExceeded, LowAccuracyWarning
 from skdp.metrics import cross_val_plan, private_cross_val_score
 from skdp.metrics._cross_val import _of_classes
 
@@ -181,3 +183,27 @@ def test_wrong_parameters_are_told_before_the_charge():
     assert not [one for one in ledger.entries() if one.kind == "charge"]
     with pytest.raises(ValueError, match="fit_share must lie"):
         cross_val_plan(LogisticRegression(), fit_share=1.0)
+
+
+def test_what_is_doubted_is_told_once():
+    X, y = drawn(600)
+    model = PrivateLogisticRegression(classes=[0, 1])
+    with pytest.warns(LowAccuracyWarning) as told:
+        result = private_cross_val_score(model, X, y, cv=3, epsilon=0.2, random_state=0)
+    [message] = [str(one.message) for one in told if one.category is LowAccuracyWarning]
+    first, *doubts = message.splitlines()
+    assert first == "Low accuracy of private_cross_val_score:"
+    assert tuple(doubts) == result.accuracy_warnings_
+    assert any(text.startswith("fitted without folds 0, 1, 2: ") for text in doubts)
+    assert any("the mean of roc_auc is known only to lie" in text for text in doubts)
+    assert str(result).startswith("roc_auc ") and str(result).endswith("scores are protected")
+    assert len(repr(result)) < 80
+
+
+def test_nothing_is_doubted_of_many_rows():
+    X, y = drawn(30_000)
+    model = PrivateLogisticRegression(classes=[0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LowAccuracyWarning)
+        result = private_cross_val_score(model, X, y, cv=2, epsilon=9.0, random_state=0)
+    assert result.accuracy_warnings_ == ()
