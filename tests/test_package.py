@@ -53,6 +53,18 @@ def test_ci_tries_the_oldest_versions_that_are_allowed():
     assert len(lowest) == 5 and all(f'"{name}=={low}.*"' in leg for name, low in lowest)
 
 
+def test_the_conda_recipe_is_of_this_version_and_needs_the_same():
+    recipe = (ROOT / "conda" / "meta.yaml").read_text()
+    project = (ROOT / "pyproject.toml").read_text()
+    hard = re.search(r"^dependencies = \[\n(.*?)^\]", project, re.M | re.S)[1]
+    run = recipe.split("  run:\n")[1].split("\n\n")[0]
+    assert f'version = "{skdp.__version__}"' in recipe
+    assert re.findall(r"- (\S+) (>=\S+)", run) == re.findall(r'"([\w-]+)(>=[\d.]+)"', hard)
+    for name in ("setuptools", "python"):
+        low = re.search(rf'"{name}(>=\d+)"|requires-{name} = "(>=[\d.]+)"', project)
+        assert f"- {name} {low[1] or low[2]}\n" in recipe
+
+
 def test_pictures_name_what_they_need(monkeypatch):
     for name in ("matplotlib", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, name, None)
