@@ -38,10 +38,11 @@ LAWS = {  # of the time to the event, and what a table's horizon would be
     "lognormal": (lambda rng, n: rng.lognormal(0, 1.5, size=n), 3.0),
     "rare": (lambda rng, n: rng.exponential(60.0, size=n), 2.0),  # 2 % have the event
 }
-CENSORED = {  # of both groups: uniform from .2 to these
-    "equal": (2.0, 2.0),
-    "unequal": (2.5, 0.7),
-    "heavy": (0.5, 0.5),
+THREE_GROUPS = ((17, 17, 16), (100, 100, 100), (1000, 1000, 1000), (300, 600, 2100))
+CENSORED = {  # of two groups, and a third if any: uniform from .2 to these
+    "equal": (2.0, 2.0, 2.0),
+    "unequal": (2.5, 0.7, 1.2),
+    "heavy": (0.5, 0.5, 0.5),
 }
 KINDS = "nulls", "simulated", "power", "curves", "coverage", "cox"
 COLUMNS = {  # of Cox: draws of columns, with means of about 0
@@ -66,14 +67,14 @@ TABLES = (*TABLES, ("gbsg2", "time", "cens", 3000))
 
 
 def drawn(rng, law, ends, sizes, ratio=1.0):
-    """Return durations, events and groups 0 and 1; the hazard of group 1 is ``ratio`` times."""
+    """Return durations, events and groups from 0; the hazard of group 1 is ``ratio`` times."""
     draw, _ = LAWS[law]
-    durations, events = [], []
-    for end, n, scale in zip(ends, sizes, (1.0, ratio ** (-1 / 1.3)), strict=True):
+    durations, events, slower = [], [], ratio ** (-1 / 1.3)
+    for end, n, scale in zip(ends, sizes, (1.0, slower, 1.0), strict=False):
         life, left = scale * draw(rng, n), rng.uniform(0.2, end, size=n)
         durations.append(np.minimum(life, left))
         events.append(life <= left)
-    return (*map(np.concatenate, (durations, events)), np.repeat([0, 1], sizes))
+    return (*map(np.concatenate, (durations, events)), np.repeat(np.arange(len(sizes)), sizes))
 
 
 def null_cells():
@@ -81,15 +82,19 @@ def null_cells():
     for epsilon in EPSILONS:
         for law, (_, horizon) in LAWS.items():
             for censored, ends in CENSORED.items():
-                for sizes in SIZES:
+                for sizes in (*SIZES, *THREE_GROUPS):
                     for end in (horizon, None):
-                        name = f"{law} {censored} n={sizes[0]},{sizes[1]} epsilon={epsilon} "
+                        name = f"{law} {censored} {_of(sizes)} epsilon={epsilon} "
                         name += "horizon found" if end is None else "horizon public"
                         yield name, _null(law, ends, sizes, epsilon, end)
 
 
+def _of(sizes):
+    return "n=" + ",".join(map(str, sizes))
+
+
 def _null(law, ends, sizes, epsilon, horizon):
-    given = {"levels": [0, 1], "horizon": horizon, "epsilon": epsilon}
+    given = {"levels": list(range(len(sizes))), "horizon": horizon, "epsilon": epsilon}
 
     def run(rng, seed):
         rows = drawn(rng, law, ends, sizes)
@@ -101,6 +106,7 @@ def _null(law, ends, sizes, epsilon, horizon):
 def simulated(rows, horizon, epsilon, rng, delta=1e-6):
     """Return the p-value of a test whose noise is normal floats: sums and laws are its own."""
     durations, events, group = rows
+    k = int(group.max()) + 1
     mu = float(Budget.gaussian(epsilon, delta).mu)
     left = 1 - float(ROWS.at_most)
     edges = np.linspace(0, horizon, BINS + 1)
@@ -108,30 +114,32 @@ def simulated(rows, horizon, epsilon, rng, delta=1e-6):
     sd = GAIN / mu / np.sqrt(FIRST * left)
     at = np.minimum(np.searchsorted(edges[1:], durations, side="left"), BINS)
     code = at + (BINS + 1) * (2 * group + (events & (at < BINS)))
-    counts = np.bincount(code, minlength=4 * (BINS + 1)).reshape(2, 2, BINS + 1)
-    noise = rng.normal(size=(2, 2, BINS + 1))
+    counts = np.bincount(code, minlength=2 * k * (BINS + 1)).reshape(k, 2, BINS + 1)
+    noise = rng.normal(size=(k, 2, BINS + 1))
     hits = counts[:, 1, :-1] + noise[:, 1, :-1] @ (sd * inverse).T
     others = counts[:, 0] + noise[:, 0] @ (sd * inverse_other).T
     residuals = Residuals(Counts(edges, hits, others, sd * inverse, sd * inverse_other))
     asked = residuals.question(1)
     block = np.column_stack([durations, events])
-    sums = [asked.step * asked.total(block[group == g]) for g in range(2)]
+    sums = [asked.step * asked.total(block[group == g]) for g in range(k)]
     sd = asked.step * float(asked.l2) / mu / np.sqrt((1 - FIRST) * left)
-    ratio = residuals.test(*residuals.scaled(sums + sd * rng.normal(size=np.shape(sums)), sd))
-    return 2 * ndtr(-abs(ratio.z)) if ratio.told else 1.0
+    law = residuals.test(*residuals.scaled(sums + sd * rng.normal(size=np.shape(sums)), sd))
+    if not law.told:
+        return 1.0
+    return 2 * ndtr(-abs(law.z)) if k == 2 else law.pvalue
 
 
 def simulated_cells():
     """Yield the null cells with a public horizon, by :func:`simulated`."""
     for epsilon in EPSILONS:
-        for sizes in SIZES:
+        for sizes in (*SIZES, *THREE_GROUPS):
             for law, (_, horizon) in LAWS.items():
                 for censored, ends in CENSORED.items():
 
                     def run(rng, seed, given=(law, ends, sizes), end=horizon, epsilon=epsilon):
                         return simulated(drawn(rng, *given), end, epsilon, rng)
 
-                    yield f"{law} {censored} n={sizes[0]},{sizes[1]} epsilon={epsilon}", run
+                    yield f"{law} {censored} {_of(sizes)} epsilon={epsilon}", run
 
 
 def power_cells():

@@ -1,4 +1,4 @@
-"""The log-rank test of two groups, private, and valid whatever the censoring."""
+"""The log-rank test, private, and valid whatever the censoring."""
 
 from dataclasses import replace
 
@@ -18,9 +18,15 @@ __all__ = ["private_logrank_test"]
 FIRST = 0.3  # of what is left, for events by group
 BINS = 32
 RESIDUALS = Step("residuals", of=(ScoreCells,))
-NULL = "both groups have the same hazard at all times"
-TWO = "a log-rank test compares two groups. Pass levels=[...] with two labels."
-NOT_TWO = "no conclusion: the rows show no two groups. Pass levels=[...] if they are public"
+NULL = "all groups have the same hazard at all times"
+GROUPS = (
+    "a log-rank test compares groups, of one side two of them. Pass levels=[...] with two labels "
+    'at least, with alternative="two-sided" if they are more.'
+)
+NOT_FITTING = (
+    "no conclusion: the rows show no two groups, or more for a test of one side. Pass levels=[...] "
+    "if they are public"
+)
 
 
 class LogRankTest(OfTimes):
@@ -57,25 +63,29 @@ class LogRankTest(OfTimes):
 
     def _check_public(self, n_features):
         super()._check_public(n_features)
-        if n_features != 2 or (self.levels is not None and len(self.levels) != 2):
-            raise ValueError(TWO)
+        if n_features != 2 or (self.levels is not None and not self._fits(len(self.levels))):
+            raise ValueError(GROUPS)
+
+    def _fits(self, n_groups):
+        return n_groups == 2 or (n_groups > 2 and self.alternative == "two-sided")
 
     def _release(self, table):
         labels, parts, table = self._grouped(table)
-        if len(labels) != 2:
-            table.doubt(NOT_TWO)
-            return {"result_": _nothing()}
+        k = len(labels)
+        if not self._fits(k):
+            table.doubt(NOT_FITTING)
+            return {"result_": _nothing(2)}
         edges = self._edges(table, 1, BINS)
         if edges is None:
             table.doubt(NOT_FOUND)
-            return {"result_": _nothing()}
-        counts = release_counts(parts, 2, edges, 2, COUNTS, table.remaining * FIRST)
+            return {"result_": _nothing(k)}
+        counts = release_counts(parts, k, edges, 2, COUNTS, table.remaining * FIRST)
         residuals = Residuals(counts)
-        asked = dict.fromkeys(range(2), residuals.question(2))
+        asked = dict.fromkeys(range(k), residuals.question(2))
         told = parts.ask(asked, share=table.remaining, label=RESIDUALS.label)
-        y = np.array([told[g].real for g in range(2)])
-        ratio = residuals.test(*residuals.scaled(y, float(told[0].sd)))
-        result = self._result(ratio, counts)
+        y = np.array([told[g].real for g in range(k)])
+        law = residuals.test(*residuals.scaled(y, float(told[0].sd)))
+        result = (self._of_two if k == 2 else _of_more)(law, counts)
         if not result.told:
             table.doubt(FEW)
             result = unknown(result)
@@ -83,29 +93,37 @@ class LogRankTest(OfTimes):
             table.doubt(MOSTLY_NOISE)
         return {"result_": result}
 
-    def _result(self, ratio, counts):
+    def _of_two(self, ratio, counts):
         sampling = ratio.variance() - ratio.noise
+        effect = float(np.exp(min(POWER * np.sqrt(ratio.variance()) / sampling, 700.0)))
         return TestResult(
             ratio.z,
             p_value(ratio.z, self.alternative),
             np.inf,
             ratio.value,
-            "hazard ratio",
-            null=NULL,
-            n_rows=counts.events.sum(axis=1) + counts.others.sum(axis=1),
-            noise_share=ratio.noise_share,
-            told=ratio.told,
-            detectable=float(np.exp(min(POWER * np.sqrt(ratio.variance()) / sampling, 700.0))),
+            detectable=effect,
             interval=ratio,
-            interval_name="hazard ratio",
+            **_public(counts.n_rows, ratio.noise_share, ratio.told, 2),
         )
 
 
-def _nothing():
+def _of_more(law, counts):
+    public = _public(counts.n_rows, law.noise_share, law.told, len(law.d))
+    return TestResult(law.q, law.pvalue, law.df, law.value, **public)
+
+
+def _public(n_rows, noise_share, told, k):
+    ratio = {"effect_name": "hazard ratio", "interval_name": "hazard ratio"}
+    effect = ratio if k == 2 else {"effect_name": "epsilon squared, by events"}
+    about = {"n_rows": n_rows, "noise_share": noise_share, "told": told}
+    return effect | about | {"null": NULL}
+
+
+def _nothing(k):
     """Return the result of rows that tell nothing."""
-    none = {"n_rows": np.full(2, np.nan), "noise_share": 1.0, "told": False}
-    around = {"interval": Whole(0.0, np.inf), "interval_name": "hazard ratio"}
-    return TestResult(np.nan, 1.0, np.inf, np.nan, "hazard ratio", null=NULL, **none, **around)
+    public = _public(np.full(k, np.nan), 1.0, False, k)
+    interval = Whole(0.0, np.inf) if k == 2 else Whole()
+    return TestResult(np.nan, 1.0, np.inf, np.nan, interval=interval, **public)
 
 
 def private_logrank_test(
@@ -123,7 +141,7 @@ def private_logrank_test(
     random_state=None,
     ledger=None,
 ):
-    """Compare how long two groups stay without an event: a private log-rank test.
+    """Compare how long groups stay without an event: a private log-rank test.
 
     Parameters
     ----------
@@ -135,11 +153,11 @@ def private_logrank_test(
         durations. If every row has had it, pass ones.
     by : array-like of shape (n,), default=None
         The group of every row, if it is no column of durations.
-    levels : pair of labels, default=None
-        Public: the two groups, in the order in which their hazards are compared; rows of others
+    levels : sequence of labels, default=None
+        Public: the groups, of two in the order in which their hazards are compared; rows of others
         are left out. None finds them, for 5 % of the budget.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
-        Of one side, "greater" says that the first group has the larger hazard.
+        Of one side, "greater" says that the first of two groups has the larger hazard.
     horizon : float, default=None
         Public, > 0: the last time that counts, in the unit of the durations. None finds one, for 15
         % of the budget.
@@ -160,8 +178,9 @@ def private_logrank_test(
     Returns
     -------
     result : TestResult
-        ``effect_size`` and ``confidence_interval()`` are the hazard ratio of the first group to the
-        second, by the likelihood of Cox.
+        Of two groups ``effect_size`` and ``confidence_interval()`` are the hazard ratio of the
+        first to the second, by the likelihood of Cox. Of k > 2 groups the statistic is chi-squared
+        with k - 1 degrees of freedom, and ``effect_size`` what it has beyond these, by events.
 
     Raises
     ------

@@ -6,13 +6,13 @@ from functools import cached_property
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtri
+from scipy.special import chdtrc, ndtri
 
 from skdp.stats._laws import CLEAR, PARTS
 from skdp.stats._survival_laws import SurvivalCurve
 from skdp.stats._time_bins import GAIN, cells_of_times
 
-__all__ = ["BLOCKS", "HazardRatio", "Residuals"]
+__all__ = ["BLOCKS", "HazardRatio", "Hazards", "Residuals"]
 
 BLOCKS = 8  # of bins, in which shares at risk are taken to be constant
 INCREMENTS = 0.25  # weight of the squares of residuals by block, beside those of their sum
@@ -22,17 +22,17 @@ FARTHEST = 20.0  # of the logarithm of a hazard ratio
 
 @dataclass(frozen=True)
 class Residuals:
-    """Two groups' released events: the pooled hazard, shares at risk, and what is asked next.
+    """Groups' released events: the pooled hazard, shares at risk, and what is asked next.
 
     The residual of a row is its event less the pooled hazard until its time, both until that
-    hazard is 1. ``counts``: :class:`skdp.stats._time_bins.Counts` of two groups.
+    hazard is 1. ``counts``: :class:`skdp.stats._time_bins.Counts` of k groups.
     """
 
     counts: object
 
     @cached_property
     def _curves(self):
-        return [SurvivalCurve.of(self.counts, g) for g in range(2)]
+        return [SurvivalCurve.of(self.counts, g) for g in range(len(self.counts.events))]
 
     @cached_property
     def hazard(self):
@@ -40,20 +40,21 @@ class Residuals:
         d, at_risk = self._pooled
         return np.append(0.0, np.minimum(np.cumsum(d / at_risk), 1.0))
 
-    @property
+    @cached_property
     def _pooled(self):
-        (d, at_risk, _), (d2, at_risk2, _) = (curve._bins for curve in self._curves)
-        return d + d2, np.maximum(at_risk + at_risk2, d + d2 + 0.5)
+        d, at_risk = (sum(curve._bins[i] for curve in self._curves) for i in range(2))
+        return d, np.maximum(at_risk, d + 0.5)
 
     @cached_property
     def shares(self):
-        """The first group's share of those at risk, by bin."""
-        first, other = (curve.at_risk for curve in self._curves)
-        return np.clip(first / (first + other), PARTS, 1 - PARTS)
+        """The groups' shares of those at risk, by bin: (k, L)."""
+        at_risk = np.array([curve.at_risk for curve in self._curves])
+        p = np.clip(at_risk / at_risk.sum(axis=0), PARTS, 1 - PARTS)
+        return p / p.sum(axis=0)
 
     @cached_property
     def events(self):
-        """Events of both groups by bin, until the pooled hazard is 1."""
+        """Events of all groups by bin, until the pooled hazard is 1."""
         return np.diff(self.hazard) * self._pooled[1]
 
     @cached_property
@@ -104,60 +105,107 @@ class Residuals:
         return y[:, : J + 1] / weights, sd / weights[0], sd / weights[-1]
 
     def test(self, sums, sd, block_sd):
-        """Return the :class:`HazardRatio` that both releases tell.
+        """Return the :class:`HazardRatio` that both releases tell, or :class:`Hazards` of k > 2.
 
-        Let p_j be the first group's share of those at risk in block j, S its residuals, and T_j
-        those of both. ``S - sum p_j T_j`` is the events of the first group less those that are
-        expected, whatever the pooled hazard: log-rank. In place of p_j T_j the sum p T with one
-        share p has little noise, and blocks bring the difference.
+        Let p_j be a group's share of those at risk in block j, S its residuals, and T_j those of
+        all. ``S - sum p_j T_j`` is the events of the group less those that are expected, whatever
+        the pooled hazard: log-rank. In place of p_j T_j the sum p T with one share p has little
+        noise, and blocks bring the difference.
         """
-        pooled, means = sums.sum(axis=0), self._means
-        p_block = means @ self.shares
+        pooled, k = sums.sum(axis=0), len(sums)
+        p_block = self.shares @ self._means.T
         weights = self._blocks @ (self.events + 1e-9)
-        p = float(p_block @ weights / weights.sum())
-        apart = p_block - p
+        p = p_block @ weights / weights.sum()
+        apart = p_block - p[:, None]
         bias, second = self._products()
-        d = (1 - p) * sums[0, 0] - p * sums[1, 0] - apart @ pooled[1:] + bias
-        noise = sd**2 * ((1 - p) ** 2 + p**2) + 2 * block_sd**2 * apart @ apart + second
-        told = all(curve.n_rows > 0 for curve in self._curves)
+        d = sums[:, 0] - p * pooled[0] - apart @ pooled[1:] + bias
+        J = np.eye(k) - p[:, None]
+        noise = sd**2 * J @ J.T + k * block_sd**2 * apart @ apart.T + second
+        moved = self.shares - p_block @ self._blocks
         n = sum(curve.n_rows for curve in self._curves)
-        n_sd = math.sqrt(2) * float(
-            np.hypot(
-                *(
-                    np.linalg.norm(one.sum(axis=0))
-                    for one in (self.counts.event_noise, self.counts.other_noise)
-                )
-            )
-        )
-        inside = float(self.events @ np.square(self.shares - p_block @ self._blocks))
-        told = told and n > CLEAR * n_sd
-        return HazardRatio(float(d), noise, inside, self.events, self.shares, told)
+        ends = (one.sum(axis=0) for one in (self.counts.event_noise, self.counts.other_noise))
+        n_sd = math.sqrt(k) * float(np.hypot(*map(np.linalg.norm, ends)))
+        told = all(curve.n_rows > 0 for curve in self._curves) and n > CLEAR * n_sd
+        law = noise, (self.events * moved) @ moved.T, self.events, self.shares, told
+        if k > 2:
+            return Hazards(d, *law)
+        (noise, *_), (inside, *_) = (one.ravel() for one in law[:2])
+        return HazardRatio(float(d[0]), float(noise), float(inside), law[2], law[3][0], told)
 
     def _products(self):
-        """Return mean and variance of ``sum (error of p_j) T_j``, by the noise of the counts.
+        """Return means and covariance of ``sum (error of p_j) T_j``, by the noise of the counts.
 
-        Both are linear in it. A group's share p of those at risk is off by
-        ((1 - p) e_1 - p e_2) / Y, with e_1 and e_2 the errors of those at risk in each group, and T
-        by -f + h e, with f and e the errors of events and those at risk in both.
+        Both are linear in it. With e_g the error of those at risk in group g, its share p of all is
+        off by (e_g - p e) / Y, e the sum of all, and T by -f + h e, f the sum of errors of events.
+        All groups have noise of one law: ``own`` is that of e_g / Y, ``part`` of p e_g / Y, and
+        ``rest`` of T.
         """
         p, (d, at_risk) = self.shares, self._pooled
-        h = np.where(self.hazard[1:] < 1, d / at_risk, 0.0)
-        counted = self.hazard[:-1] < 1
+        k, h = len(p), np.where(self.hazard[1:] < 1, d / at_risk, 0.0)
+        counted = (self.hazard[:-1] < 1)[:, None]
         risk = self._curves[0]._at_risk_slopes
         noise = self.counts.event_noise, self.counts.other_noise
         events, others = np.eye(len(d)), np.zeros((len(d), len(d) + 1))
-        share, rest = [], []
-        for sign in (1 - p, -p):
-            for by_risk, by_event, factor in zip(risk, (events, others), noise, strict=True):
-                share.append(self._means @ ((sign / at_risk)[:, None] * by_risk @ factor))
-                part = counted[:, None] * (h[:, None] * by_risk - by_event)
-                rest.append(self._blocks @ (part @ factor))
-        share, rest = np.hstack(share), np.hstack(rest)
-        long = np.maximum(np.linalg.norm(share, axis=1) / 0.5, 1.0)  # no share is farther off
-        share = share / long[:, None]
-        cross = share @ rest.T
-        var = np.sum((share @ share.T) * (rest @ rest.T)) + np.sum(cross * cross.T)
-        return float(np.trace(cross)), float(max(var, 0.0))
+        own, part, rest = [], [], []
+        for by_risk, by_event, factor in zip(risk, (events, others), noise, strict=True):
+            error = by_risk @ factor / at_risk[:, None]
+            own.append(self._means @ error)
+            part.append(self._means @ (p[:, :, None] * error))
+            rest.append(self._blocks @ (counted * (h[:, None] * by_risk - by_event) @ factor))
+        own, part, rest = (np.concatenate(one, axis=-1) for one in (own, part, rest))
+        square = np.square(own - part).sum(axis=2) + (k - 1) * np.square(part).sum(axis=2)
+        long = np.maximum(np.sqrt(square) / 0.5, 1.0)[:, :, None]  # no share is farther off
+        own, part = own / long, part / long
+        cross, of_rest = (own - k * part) @ rest.T, k * rest @ rest.T
+        own_part, part_part = (np.einsum("gjd,hjd->gh", one, of_rest @ part) for one in (own, part))
+        var = np.diag(np.einsum("gjd,gjd->g", own, of_rest @ own)) + k * part_part
+        var += np.einsum("gjl,hlj->gh", cross, cross) - own_part - own_part.T
+        return np.einsum("gjj->g", cross), var
+
+
+@dataclass(frozen=True)
+class Hazards:
+    """The events of k groups less those expected, and their law at equal hazards."""
+
+    d: np.ndarray
+    noise: np.ndarray  # covariance
+    inside: np.ndarray
+    events: np.ndarray  # by bin
+    shares: np.ndarray  # (k, L)
+    told: bool
+
+    @cached_property
+    def _drawn(self):
+        """The covariance of sampling, of ``FEWEST`` events at least."""
+        p = self.shares
+        cov = np.diag(p @ self.events) - (self.events * p) @ p.T
+        return cov * max(1.0, 2 * FEWEST / max(np.trace(cov), 1e-9)) + self.inside
+
+    @property
+    def df(self):
+        """The degrees of freedom of the statistic: the last group follows from the others."""
+        return len(self.d) - 1
+
+    @cached_property
+    def q(self):
+        """The statistic: chi-squared where all groups have one hazard."""
+        cov = (self._drawn + self.noise)[:-1, :-1]
+        return float(self.d[:-1] @ np.linalg.solve(cov, self.d[:-1]))
+
+    @property
+    def pvalue(self):
+        """The chance of a larger one."""
+        return float(chdtrc(self.df, self.q))
+
+    @property
+    def noise_share(self):
+        """The part of the variance that is noise."""
+        return float(np.trace(self.noise) / np.trace(self._drawn + self.noise))
+
+    @property
+    def value(self):
+        """What the statistic has beyond its mean, for each event."""
+        return float(np.clip((self.q - self.df) / max(self.events.sum(), 1.0), 0, 1))
 
 
 @dataclass(frozen=True)

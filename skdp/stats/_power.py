@@ -252,5 +252,5 @@ def _of_log_rank(ratio, n, mu, level, p):
     no_sums = np.zeros((2, asked.left.shape[1]))
     law = residuals.test(*residuals.scaled(no_sums, sd))
     counted = residuals.events / np.maximum(events.sum(axis=0), 1e-300)
-    d = float(counted @ (events[0] - residuals.shares * events.sum(axis=0)))
+    d = float(counted @ (events[0] - residuals.shares[0] * events.sum(axis=0)))
     return _beyond(abs(d) / math.sqrt(law.variance(math.log(ratio))), level)

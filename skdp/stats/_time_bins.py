@@ -73,6 +73,11 @@ class Counts:
     event_noise: np.ndarray  # (L, L): what multiplies standard normal numbers in them
     other_noise: np.ndarray  # (L + 1, L + 1)
 
+    @property
+    def n_rows(self):
+        """The number of rows of every group."""
+        return self.events.sum(axis=1) + self.others.sum(axis=1)
+
 
 def cells_of_times(edges, event, other, beyond, n_columns):
     """Return the question for sums of q integers of every row, by its time and whether it is one.

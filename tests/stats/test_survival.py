@@ -235,6 +235,56 @@ def test_unequal_censoring_makes_no_false_alarms():
     assert np.sum(np.array(p) < 0.05) <= 10  # of 60: more once in 1e4 runs at .05
 
 
+def _of_three(n, ends, seed=0, ratios=(1.0, 1.0, 1.0)):
+    rng, group = np.random.default_rng(seed), np.arange(n) % 3
+    life = rng.exponential(10 / np.array(ratios)[group])
+    left = rng.uniform(0, np.array(ends)[group])
+    return np.minimum(life, left), life <= left, group
+
+
+def test_a_log_rank_test_of_three_groups_with_little_noise_is_the_classical_one():
+    t, e, group = _of_three(4000, (9.0, 6.0, 7.0), ratios=(1.0, 0.85, 1.1))
+    result = private_logrank_test(t, e, group, levels=[0, 1, 2], horizon=9.0, **LITTLE)
+    order = np.argsort(t)
+    e_, one = e[order], np.eye(3)[group[order]]
+    p = np.cumsum(one[::-1], axis=0)[::-1] / np.arange(len(t), 0, -1)[:, None]
+    d, cov = (e_ @ (one - p)), np.diag(e_ @ p) - (p * e_[:, None]).T @ p
+    q = d[:2] @ np.linalg.solve(cov[:2, :2], d[:2])
+    assert result.statistic == pytest.approx(q, rel=0.1) and result.df == 2
+    assert result.pvalue == pytest.approx(scipy_stats.chi2.sf(q, 2), rel=0.6)
+    turned = private_logrank_test(t, e, group, levels=[2, 0, 1], horizon=9.0, **LITTLE)
+    assert turned.statistic == pytest.approx(result.statistic, rel=0.05)
+    assert result.summary() and not np.isfinite(result.confidence_interval().low)
+
+
+@pytest.mark.slow
+def test_unequal_censoring_of_three_groups_makes_no_false_alarms():
+    rows = [_of_three(2000, (40.0, 7.0, 15.0), seed) for seed in range(40)]
+    given = {"levels": [0, 1, 2], "horizon": 20.0}
+    p = [
+        private_logrank_test(*row, **given, random_state=seed).pvalue
+        for seed, row in enumerate(rows)
+    ]
+    assert np.sum(np.array(p) < 0.05) <= 8  # of 40: more once in 5e3 runs at .05
+
+
+def test_groups_of_a_log_rank_test_are_found_and_few_rows_have_no_conclusion():
+    t, e, group = _of_three(6000, (30.0, 30.0, 30.0), ratios=(1.0, 0.5, 1.0))
+    names = np.array(["a", "b", "c"])[group]
+    result = private_logrank_test(t, e, names, horizon=20.0, random_state=0)
+    assert result.pvalue < 0.01 and len(result.n_rows) == 3 and 0 < result.effect_size < 0.2
+    with pytest.warns(LowAccuracyWarning):
+        side = private_logrank_test(t, e, names, alternative="less", horizon=20.0, random_state=0)
+    with pytest.warns(LowAccuracyWarning):
+        few = private_logrank_test(t[:30], e[:30], group[:30], levels=[0, 1, 2], random_state=0)
+    for one in (side, few):
+        assert one.pvalue == 1 and not one.reliable_ and "no conclusion" in one.conclusion
+    with pytest.raises(ValueError):
+        private_logrank_test(t, e, group, levels=[0, 1, 2], alternative="less")
+    with pytest.raises(ValueError):
+        private_logrank_test(t, e, group, levels=[0])
+
+
 def _counts(bins=6, noise=0.0, seed=0):
     rng = np.random.default_rng(seed)
     events, others = rng.uniform(5, 60, (2, bins)), rng.uniform(5, 60, (2, bins + 1))
