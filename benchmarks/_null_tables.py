@@ -5,7 +5,10 @@ labels is as likely as any other, whatever was found: for each look ``ARRANGED``
 with noise of its own. Columns of independent numbers are arranged against one another.
 """
 
+import math
 import zlib
+from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -27,20 +30,39 @@ FIND = {
 }
 
 
-class _Look(_tests.Test):
-    """The first stage of a test, and the mu that is left for the second."""
+class _Rows:
+    """Rows that answer as a Table does, by normal floats that are rounded: no bill, half the time.
 
-    def _release(self, table):
-        rows = _tests.columns_of(table)
-        find = FIND[self._options()["find"]]
-        found = find(rows, self._options()["of"])
-        return {"found_": found, "mu_": float(rows.budget.mu) * float(rows.remaining) ** 0.5}
+    ``amount`` is the square of mu.
+    """
+
+    def __init__(self, X, amount, rng):
+        self.X, self.rng, self.n_features, self.remaining = X, rng, X.shape[1], 1.0
+        self.budget = SimpleNamespace(measure="gdp", amount=amount, mu=math.sqrt(amount))
+
+    def ask(self, statistic, step, *, share=None):
+        sd = float(statistic.l2) / math.sqrt(self.budget.amount * self._paid(share or step.at_most))
+        exact = np.asarray(statistic.total(self.X))
+        value = np.rint(exact + sd * self.rng.normal(size=exact.shape))
+        return SimpleNamespace(value=value, scale=sd)
+
+    def child(self, label, share):
+        return _Rows(self.X, self.budget.amount * self._paid(share), self.rng)
+
+    def _paid(self, share):
+        self.remaining -= float(share)
+        return float(share)
 
 
-def _look(X, find, epsilon, seed, of=2):
-    look = _Look(1, options={"find": find, "of": of}, epsilon=epsilon, delta=DELTA)
-    look.set_params(random_state=seed).fit(X, np.zeros(len(X), dtype=int))
-    return look.found_, look.mu_
+@cache
+def _mu(epsilon):
+    return float(Budget.gaussian(epsilon, DELTA).mu)
+
+
+def _look(X, find, epsilon, rng, of=2):
+    """Return what a test finds in rows, and the mu that is left for its second stage."""
+    rows = _Rows(X, _mu(epsilon) ** 2, rng)
+    return FIND[find](rows, of), rows.budget.mu * math.sqrt(rows.remaining)
 
 
 def _p(result):
@@ -51,9 +73,9 @@ def of_groups(find, draw, sizes, epsilon):
     """Return what draws p-values of tests of "ranks" or "means" of groups of one law."""
     k, label = len(sizes), np.repeat(np.arange(len(sizes)), sizes)
 
-    def run(rng, seed):
+    def run(rng):
         x = draw(rng, len(label))[:, None]
-        found, mu = _look(x, find, epsilon, seed, k)
+        found, mu = _look(x, find, epsilon, rng, k)
         t, ok = found.scores.of(x)[:, 0], bool(found.found[0])
         sd = np.hypot(1, COUNT) / mu
         for _ in range(ARRANGED):
@@ -74,9 +96,9 @@ def of_distances(draw, sizes, epsilon):
     """Return what draws p-values of the largest distance of two groups of one law."""
     label = np.repeat([0, 1], sizes)
 
-    def run(rng, seed):
+    def run(rng):
         x = draw(rng, len(label))[:, None]
-        found, mu = _look(x, "ranks", epsilon, seed)
+        found, mu = _look(x, "ranks", epsilon, rng)
         edges = found.scores.edges[0][1:-1]
         cell, m = np.searchsorted(edges, x[:, 0], side="right"), len(edges) + 1
         for _ in range(ARRANGED):
@@ -90,9 +112,9 @@ def of_distances(draw, sizes, epsilon):
 def of_pairs(ranks, draw, n, epsilon):
     """Return what draws p-values of correlations of two independent columns of one law."""
 
-    def run(rng, seed):
+    def run(rng):
         X = draw(rng, 2 * n).reshape(n, 2)
-        found, mu = _look(X, "ranks" if ranks else "numbers", epsilon, seed)
+        found, mu = _look(X, "ranks" if ranks else "numbers", epsilon, rng)
         t, u = found.scores.of(X).T
         for _ in range(ARRANGED):
             u = rng.permutation(u)
@@ -105,9 +127,9 @@ def of_pairs(ranks, draw, n, epsilon):
 
 def of_counts(cells, n, epsilon, rates):
     """Return what draws p-values of a table of independent cells, rows of it by groups if rates."""
-    sd = 1 / float(Budget.gaussian(epsilon, DELTA).mu)
+    sd = 1 / _mu(epsilon)
 
-    def run(rng, seed):
+    def run(rng):
         for _ in range(ARRANGED):
             if rates:
                 hits = rng.binomial(n, cells)
@@ -145,11 +167,9 @@ def rejected(name, run, tables, level=0.05):
     All of ``tables``, unless the first ``FIRST`` show so low a rate that one above .055 is as good
     as impossible.
     """
-    seed = zlib.crc32(name.encode())
-    rng, rates = np.random.default_rng(seed), []
+    rng, rates = np.random.default_rng(zlib.crc32(name.encode())), []
     while len(rates) * ARRANGED < tables:
-        told = run(rng, (seed + len(rates)) % 2**32)
-        rates.append(np.mean([p <= level for p in told]))
+        rates.append(np.mean([p <= level for p in run(rng)]))
         if len(rates) * ARRANGED == FIRST and np.mean(rates) <= LOW:
             break
     error = np.std(rates) / np.sqrt(len(rates))
