@@ -55,14 +55,41 @@ class _Rows:
 
 
 @cache
-def _mu(epsilon):
+def mu_of(epsilon):
     return float(Budget.gaussian(epsilon, DELTA).mu)
 
 
-def _look(X, find, epsilon, rng, of=2):
+def look_at(X, find, epsilon, rng, of=2):
     """Return what a test finds in rows, and the mu that is left for its second stage."""
-    rows = _Rows(X, _mu(epsilon) ** 2, rng)
+    rows = _Rows(X, mu_of(epsilon) ** 2, rng)
     return FIND[find](rows, of), rows.budget.mu * math.sqrt(rows.remaining)
+
+
+def of_labels(find, look, x, label, rng, at=0.0):
+    """Return the result for labels of rows: of "ranks" or "means"; of one group, of its mean."""
+    (found, mu), k = look, int(label.max()) + 1
+    t, ok, sd = found.scores.of(x)[:, 0], bool(found.found[0]), np.hypot(1, COUNT) / mu
+    sums = [np.bincount(label, w, k) for w in (t, 1 - t * t, np.ones(len(t)))]
+    sums += rng.normal(size=(3, k)) * sd * np.array([[1], [1], [1 / COUNT]])
+    sums = GroupSums(*sums, sd, sd / COUNT, (found.n, found.count_sd))
+    if find == "ranks":
+        return _tests.rank_result(sums, "two-sided", ok)
+    return _tests.mean_result(sums, found.middle[0], found.half[0], "two-sided", ok, at)
+
+
+def of_columns(ranks, look, t, u, rng):
+    """Return the result for scores of two columns."""
+    found, mu = look
+    n = len(t)
+    sums = np.array([t @ u, t.sum(), u.sum(), n - t @ t, n - u @ u, n])
+    sums += rng.normal(size=6) / mu / PAIR
+    return pair_result(sums, 1 / mu / PAIR, found, ranks, "two-sided")
+
+
+def of_rates(hits, n, sd, rng):
+    """Return the result for rates of two groups."""
+    counts = np.array([n - hits, hits]) + sd * rng.normal(size=(2, 2))
+    return _tests.rate_result(counts, sd, "two-sided")
 
 
 def _p(result):
@@ -75,19 +102,20 @@ def of_groups(find, draw, sizes, epsilon):
 
     def run(rng):
         x = draw(rng, len(label))[:, None]
-        found, mu = _look(x, find, epsilon, rng, k)
-        t, ok = found.scores.of(x)[:, 0], bool(found.found[0])
-        sd = np.hypot(1, COUNT) / mu
+        look = look_at(x, find, epsilon, rng, k)
         for _ in range(ARRANGED):
-            at = rng.permutation(label)
-            sums = [np.bincount(at, w, k) for w in (t, 1 - t * t, np.ones(len(t)))]
-            sums += rng.normal(size=(3, k)) * sd * np.array([[1], [1], [1 / COUNT]])
-            sums = GroupSums(*sums, sd, sd / COUNT, (found.n, found.count_sd))
-            if find == "ranks":
-                yield _p(_tests.rank_result(sums, "two-sided", ok))
-            else:
-                window = found.middle[0], found.half[0]
-                yield _p(_tests.mean_result(sums, *window, "two-sided", ok))
+            yield _p(of_labels(find, look, x, rng.permutation(label), rng))
+
+    return run
+
+
+def of_one_mean(draw, mean, n, epsilon):
+    """Return what draws the p-value of a test of one mean; the rows are other ones each time."""
+
+    def run(rng):
+        x = draw(rng, n)[:, None]
+        look = look_at(x, "means", epsilon, rng, 1)
+        yield _p(of_labels("means", look, x, np.zeros(n, dtype=int), rng, mean))
 
     return run
 
@@ -98,7 +126,7 @@ def of_distances(draw, sizes, epsilon):
 
     def run(rng):
         x = draw(rng, len(label))[:, None]
-        found, mu = _look(x, "ranks", epsilon, rng)
+        found, mu = look_at(x, "ranks", epsilon, rng)
         edges = found.scores.edges[0][1:-1]
         cell, m = np.searchsorted(edges, x[:, 0], side="right"), len(edges) + 1
         for _ in range(ARRANGED):
@@ -114,27 +142,22 @@ def of_pairs(ranks, draw, n, epsilon):
 
     def run(rng):
         X = draw(rng, 2 * n).reshape(n, 2)
-        found, mu = _look(X, "ranks" if ranks else "numbers", epsilon, rng)
-        t, u = found.scores.of(X).T
+        look = look_at(X, "ranks" if ranks else "numbers", epsilon, rng)
+        t, u = look[0].scores.of(X).T
         for _ in range(ARRANGED):
-            u = rng.permutation(u)
-            sums = np.array([t @ u, t.sum(), u.sum(), n - t @ t, n - u @ u, n])
-            sums += rng.normal(size=6) / mu / PAIR
-            yield _p(pair_result(sums, 1 / mu / PAIR, found, ranks, "two-sided"))
+            yield _p(of_columns(ranks, look, t, rng.permutation(u), rng))
 
     return run
 
 
 def of_counts(cells, n, epsilon, rates):
     """Return what draws p-values of a table of independent cells, rows of it by groups if rates."""
-    sd = 1 / _mu(epsilon)
+    sd = 1 / mu_of(epsilon)
 
     def run(rng):
         for _ in range(ARRANGED):
             if rates:
-                hits = rng.binomial(n, cells)
-                counts = np.array([n - hits, hits]) + sd * rng.normal(size=(2, 2))
-                yield _p(_tests.rate_result(counts, sd, "two-sided"))
+                yield _p(of_rates(rng.binomial(n, cells), n, sd, rng))
             else:
                 counts = rng.multinomial(n, cells.ravel()).reshape(cells.shape)
                 yield _p(_tests.cell_result(counts + sd * rng.normal(size=cells.shape), sd))
@@ -142,8 +165,11 @@ def of_counts(cells, n, epsilon, rates):
     return run
 
 
-def cells(laws, sizes, epsilons, rates):
-    """Yield (name, run) for every test, law of the rows, sizes of groups and epsilon."""
+def cells(laws, sizes, epsilons, rates, means):
+    """Yield (name, run) for every test, law of the rows, sizes of groups and epsilon.
+
+    ``means``: a dict of name: (law, its mean), for the test of one sample.
+    """
     for epsilon in epsilons:
         for n, m in sizes:
             cell, three = f"epsilon={epsilon} n={n},{m}", (n // 2, n - n // 2, m)
@@ -155,6 +181,8 @@ def cells(laws, sizes, epsilons, rates):
                 yield f"distance {law} {cell}", of_distances(draw, (n, m), epsilon)
                 yield f"spearman {law} {cell}", of_pairs(True, draw, n + m, epsilon)
                 yield f"pearson {law} {cell}", of_pairs(False, draw, n + m, epsilon)
+            for law, (draw, mean) in means.items():
+                yield f"one sample {law} {cell}", of_one_mean(draw, mean, n + m, epsilon)
             for p in rates:
                 yield f"rates {p} {cell}", of_counts(p, np.array([n, m]), epsilon, True)
                 table = np.outer([p, 0.3, 0.7 - p], [0.1, 0.2, 0.3, 0.4])
@@ -167,10 +195,11 @@ def rejected(name, run, tables, level=0.05):
     All of ``tables``, unless the first ``FIRST`` show so low a rate that one above .055 is as good
     as impossible.
     """
-    rng, rates = np.random.default_rng(zlib.crc32(name.encode())), []
-    while len(rates) * ARRANGED < tables:
-        rates.append(np.mean([p <= level for p in run(rng)]))
-        if len(rates) * ARRANGED == FIRST and np.mean(rates) <= LOW:
+    rng, rates, drawn = np.random.default_rng(zlib.crc32(name.encode())), [], 0
+    while drawn < tables:
+        told = [p <= level for p in run(rng)]
+        rates.append(np.mean(told))
+        drawn += len(told)
+        if drawn == FIRST and np.mean(rates) <= LOW:
             break
-    error = np.std(rates) / np.sqrt(len(rates))
-    return len(rates) * ARRANGED, float(np.mean(rates)), float(error)
+    return drawn, float(np.mean(rates)), float(np.std(rates) / np.sqrt(len(rates)))

@@ -1,11 +1,13 @@
 """Private tests of groups: false alarms at 5 %, and power beside scipy.
 
-    python benchmarks/comparing_groups.py [--quick|--power] [--reps N] [--only CELLS] [--json P]
+    python benchmarks/comparing_groups.py [--quick|--power|--intervals] [--reps N] [--only CELLS]
+        [--json P]
 
 Null tables: a cell is a test, a law of the rows, sizes of the groups and an epsilon; delta is 1e-6.
 With 10,000 tables a rate of .05 is told to within .0043 (95 %). The functions of ``skdp.stats`` run
 as they are, by seeds; ``--quick`` (:mod:`_null_tables`): with normal noise, one search for every
 20 tables, and 2,000 tables of cells far below 5 %. Bounds of "none" leave the search to the test.
+Intervals: how many of 95 % cover a statistic of a real table, from which rows are drawn.
 Power: the part of tables in which groups half a deviation apart are told apart; scipy has .80 with
 64 rows a group.
 """
@@ -17,6 +19,7 @@ import zlib
 from pathlib import Path
 
 import _null_tables
+import _real_intervals
 import numpy as np
 from _harness import print_table, write_json
 from scipy import stats as scipy_stats
@@ -40,6 +43,15 @@ UNEQUAL = {  # two laws of one mean
     ),
 }
 RATES = (0.02, 0.5)
+ONE = {  # laws of one sample, and their means
+    **{law: (LAWS[law], mean) for law, mean in (("normal", 0.0), ("t3", 0.0), ("ties", 0.7))},
+    "lognormal": (LAWS["lognormal"], np.exp(0.5)),
+    "exponential": (lambda rng, n: rng.exponential(size=n), 1.0),
+    "uniform": (lambda rng, n: rng.random(n), 0.5),
+    "many zeros": (lambda rng, n: rng.exponential(size=n) * (rng.random(n) < 0.3), 0.3),
+    "few counts": (lambda rng, n: rng.poisson(0.1, size=n) * 1.0, 0.1),
+    **{f"rate {p}": (lambda rng, n, p=p: (rng.random(n) < p) * 1.0, p) for p in (0.02, 0.3)},
+}
 
 
 def null_cells():
@@ -190,14 +202,20 @@ def main():
     parser.add_argument("--reps", type=int, default=10_000)
     parser.add_argument("--power", action="store_true")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--intervals", action="store_true")
     parser.add_argument("--only", default="", help="cells whose names fit this pattern")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     warnings.simplefilter("ignore", LowAccuracyWarning)
     warnings.simplefilter("ignore", SeededNoiseWarning)
     rows, columns = [], ("private", "scipy") if args.power else ("false alarms",)
+    if args.intervals:
+        for row in _real_intervals.rows(args.only, args.reps):
+            rows.append(row)
+            print_table(rows[-1:], header=len(rows) == 1)
+        return write_json(args.json, rows) if args.json else None
     if args.quick:
-        for name, run in _null_tables.cells(LAWS, SIZES, EPSILONS, RATES):
+        for name, run in _null_tables.cells(LAWS, SIZES, EPSILONS, RATES, ONE):
             if re.search(args.only, name):
                 told = _null_tables.rejected(name, run, args.reps)
                 told = zip(("reps", "false alarms", "standard error"), told, strict=True)

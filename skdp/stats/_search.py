@@ -168,12 +168,14 @@ def find_windows(table, bounds, tails, n_groups=1, power=1):
 def _clear(seen, j):
     """Return the nearest cuts that are clearly beyond the outermost quantiles of a column.
 
-    A search that ends early leaves a gap to them, and a quantile may be anywhere in it.
+    A search that ends early leaves a gap to them, and a quantile may be anywhere in it. Where none
+    is clear, it is the outermost cut: as far as a search looked.
     """
     x, at = seen.points[j], seen.location[:, j]
     first, _ = limits(x, seen.excess[j][0], seen.sd[j][0], at[0], SURE)
     _, last = limits(x, seen.excess[j][-1], seen.sd[j][-1], at[-1], SURE)
-    return first, last
+    inner = x[np.isfinite(x)]
+    return (max(first, inner[0]), min(last, inner[-1])) if len(inner) else (first, last)
 
 
 def _lightness(far, near, outer, level):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from skdp.stats import (
     expected_power,
@@ -169,9 +170,20 @@ def test_intervals_of_noisy_rates_cover(scale, truth):
 
 def test_the_distance_of_drowned_groups_says_nothing():
     rng = np.random.default_rng(3)
-    p = [distance_of_groups(20 + 30 * rng.normal(size=(4, 2)), 30.0)[1] for _ in range(200)]
+    p = [distance_of_groups(20 + 30 * rng.normal(size=(4, 2)), 30.0)[1] for _ in range(100)]
     assert np.mean(np.array(p) <= 0.05) < 0.1
     assert distance_of_groups(np.array([[900, 10], [10, 900.0]]), 5.0)[1] < 0.001
+
+
+@pytest.mark.parametrize("sd", [0.0, 6.0])
+def test_the_distance_of_two_cells_is_normal(sd):
+    counts = np.array([[38.0, 112], [22, 128]])
+    n, p = counts.sum(axis=0), 0.5
+    var = p * (1 - p) * 300 * (300 / 299) / n.prod()
+    var += sd**2 * np.sum(1 / n**2) * (p * p + (1 - p) ** 2)
+    distance, ours, _ = distance_of_groups(counts, sd)
+    assert distance == pytest.approx(38 / 60 - 112 / 240)
+    assert ours == pytest.approx(2 * ndtr(-distance / np.sqrt(var)), abs=0.006)
 
 
 def test_cramers_v_is_wide_where_the_noise_hides_it_and_short_where_not():
