@@ -1,7 +1,7 @@
 """Correlations, tables and rates of two groups."""
 
 from skdp.stats._pair_test import PairTest
-from skdp.stats._samples import binary, compared, of_counts, single
+from skdp.stats._samples import binary, compared, of_counts, public, single
 from skdp.stats._tests import CellTest
 
 __all__ = [
@@ -88,16 +88,7 @@ def private_pearsonr(
     >>> bool(0.5 < result.statistic < 0.9)  # 0.7 in the population
     True
     """
-    public = {
-        "alternative": alternative,
-        "bounds": bounds,
-        "tails": tails,
-        "epsilon": epsilon,
-        "delta": delta,
-        "random_state": random_state,
-        "ledger": ledger,
-    }
-    return single(PairTest, (x, y), groups, public | {"options": {"ranks": False}})
+    return single(PairTest, (x, y), groups, public(locals()) | {"options": {"ranks": False}})
 
 
 def private_spearmanr(
@@ -172,15 +163,7 @@ def private_spearmanr(
     >>> bool(0.5 < result.statistic < 0.9)  # 0.7 in the population
     True
     """
-    public = {
-        "alternative": alternative,
-        "bounds": bounds,
-        "epsilon": epsilon,
-        "delta": delta,
-        "random_state": random_state,
-        "ledger": ledger,
-    }
-    return single(PairTest, (a, b), groups, public | {"options": {"ranks": True}})
+    return single(PairTest, (a, b), groups, public(locals()) | {"options": {"ranks": True}})
 
 
 def private_chi2_contingency(
@@ -241,13 +224,7 @@ def private_chi2_contingency(
     >>> bool(result.pvalue < 0.05), result.df
     (True, 1)
     """
-    public = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "random_state": random_state,
-        "ledger": ledger,
-    }
-    return of_counts(CellTest, observed, public)
+    return of_counts(CellTest, observed, public(locals()))
 
 
 def private_proportions_test(
@@ -325,16 +302,9 @@ def private_proportions_test(
     >>> bool(result.pvalue < 0.05), bool(0.02 < result.effect_size < 0.08)
     (True, True)
     """
-    public = {
-        "alternative": alternative,
-        "epsilon": epsilon,
-        "delta": delta,
-        "random_state": random_state,
-        "ledger": ledger,
-    }
     return compared(
         CellTest,
         (binary(x), binary(y)),
         groups,
-        public | {"options": {"n_levels": 2, "rates": True}},
+        public(locals()) | {"options": {"n_levels": 2, "rates": True}},
     )

@@ -1,6 +1,6 @@
 """Tests of means, with the privacy noise in their variances."""
 
-from skdp.stats._samples import compared, differences, finite, single
+from skdp.stats._samples import compared, differences, finite, public, single
 from skdp.stats._tests import MeanTest
 
 __all__ = ["private_f_oneway", "private_ttest_1samp", "private_ttest_ind", "private_ttest_rel"]
@@ -84,16 +84,7 @@ def private_ttest_ind(
     >>> bool(private_ttest_ind(x, y).pvalue < 0.05)
     True
     """
-    public = {
-        "alternative": alternative,
-        "bounds": bounds,
-        "tails": tails,
-        "epsilon": epsilon,
-        "delta": delta,
-        "random_state": random_state,
-        "ledger": ledger,
-    }
-    return compared(MeanTest, (a, b), groups, public)
+    return compared(MeanTest, (a, b), groups, public(locals()))
 
 
 def private_ttest_rel(
@@ -172,16 +163,7 @@ def private_ttest_rel(
     >>> bool(private_ttest_rel(before, after).pvalue < 0.05)
     True
     """
-    public = {
-        "alternative": alternative,
-        "bounds": bounds,
-        "tails": tails,
-        "epsilon": epsilon,
-        "delta": delta,
-        "random_state": random_state,
-        "ledger": ledger,
-    }
-    return single(MeanTest, (differences(a, b),), groups, public)
+    return single(MeanTest, (differences(a, b),), groups, public(locals()))
 
 
 def private_ttest_1samp(
@@ -258,16 +240,9 @@ def private_ttest_1samp(
     >>> bool(private_ttest_1samp(a, 0.0).pvalue < 0.05)
     True
     """
-    public = {
-        "alternative": alternative,
-        "bounds": bounds,
-        "tails": tails,
-        "epsilon": epsilon,
-        "delta": delta,
-        "random_state": random_state,
-        "ledger": ledger,
-    }
-    return single(MeanTest, (a,), groups, public | {"options": {"popmean": finite(popmean)}})
+    return single(
+        MeanTest, (a,), groups, public(locals()) | {"options": {"popmean": finite(popmean)}}
+    )
 
 
 def private_f_oneway(
@@ -341,12 +316,4 @@ def private_f_oneway(
     >>> bool(private_f_oneway(*samples).pvalue < 0.05)
     True
     """
-    public = {
-        "bounds": bounds,
-        "tails": tails,
-        "epsilon": epsilon,
-        "delta": delta,
-        "random_state": random_state,
-        "ledger": ledger,
-    }
-    return compared(MeanTest, samples, groups, public)
+    return compared(MeanTest, samples, groups, public(locals()))

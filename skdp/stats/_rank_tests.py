@@ -1,6 +1,6 @@
 """Tests of distributions: ranks and distances."""
 
-from skdp.stats._samples import compared
+from skdp.stats._samples import compared, public
 from skdp.stats._tests import DistanceTest, RankTest
 
 __all__ = ["private_kruskal", "private_ks_2samp", "private_mannwhitneyu"]
@@ -80,15 +80,7 @@ def private_mannwhitneyu(
     >>> bool(private_mannwhitneyu(x, y).pvalue < 0.05)
     True
     """
-    public = {
-        "alternative": alternative,
-        "bounds": bounds,
-        "epsilon": epsilon,
-        "delta": delta,
-        "random_state": random_state,
-        "ledger": ledger,
-    }
-    return compared(RankTest, (x, y), groups, public)
+    return compared(RankTest, (x, y), groups, public(locals()))
 
 
 def private_kruskal(
@@ -158,14 +150,7 @@ def private_kruskal(
     >>> bool(private_kruskal(*samples).pvalue < 0.05)
     True
     """
-    public = {
-        "bounds": bounds,
-        "epsilon": epsilon,
-        "delta": delta,
-        "random_state": random_state,
-        "ledger": ledger,
-    }
-    return compared(RankTest, samples, groups, public)
+    return compared(RankTest, samples, groups, public(locals()))
 
 
 def private_ks_2samp(
@@ -238,11 +223,4 @@ def private_ks_2samp(
     >>> bool(private_ks_2samp(x, y).pvalue < 0.05)
     True
     """
-    public = {
-        "bounds": bounds,
-        "epsilon": epsilon,
-        "delta": delta,
-        "random_state": random_state,
-        "ledger": ledger,
-    }
-    return compared(DistanceTest, (data1, data2), groups, public)
+    return compared(DistanceTest, (data1, data2), groups, public(locals()))

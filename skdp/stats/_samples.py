@@ -6,7 +6,19 @@ import numpy as np
 
 from skdp.utils._config import get_config
 
-__all__ = ["binary", "compared", "differences", "finite", "fitted", "of_counts", "sample", "single"]
+__all__ = [
+    "binary",
+    "compared",
+    "differences",
+    "finite",
+    "fitted",
+    "of_counts",
+    "public",
+    "sample",
+    "single",
+]
+
+PUBLIC = "alternative", "bounds", "tails", "epsilon", "delta", "random_state", "ledger"
 
 ONE_DIMENSION = (
     "a sample must be an array or a series of numbers, of one dimension. Pass one column, "
@@ -37,6 +49,11 @@ def sample(x):
     return x
 
 
+def public(given):
+    """Return the public parameters among the arguments of a function."""
+    return {name: given[name] for name in PUBLIC if name in given}
+
+
 def fitted(test, X, code, groups):
     """Return the result of a test of rows with codes of groups."""
     test.fit(X, code, groups=groups)
@@ -44,7 +61,7 @@ def fitted(test, X, code, groups):
     return replace(test.result_, privacy_report_=report, accuracy_warnings_=warned)
 
 
-def compared(make, samples, groups, public):
+def compared(make, samples, groups, given):
     """Return the result for samples that are the groups of one table."""
     samples = [sample(x) for x in samples]
     if len(samples) < 2:
@@ -56,17 +73,17 @@ def compared(make, samples, groups, public):
         alike = len({one.dtype for one in ids}) == 1  # numpy would make one ID of 1 and "1"
         groups = np.concatenate(ids if alike else [one.astype(object) for one in ids])
     code = np.repeat(np.arange(len(samples)), [len(x) for x in samples])
-    test = make(len(samples), **public)
+    test = make(len(samples), **given)
     return fitted(test, np.concatenate(samples)[:, None], code, groups)
 
 
-def single(make, columns, groups, public):
+def single(make, columns, groups, given):
     """Return the result for rows of one group."""
     columns = [sample(x) for x in columns]
     if len({len(x) for x in columns}) > 1:
         raise ValueError(PAIRS)
     X = np.column_stack(columns)
-    return fitted(make(1, **public), X, np.zeros(len(X), dtype=int), groups)
+    return fitted(make(1, **given), X, np.zeros(len(X), dtype=int), groups)
 
 
 def finite(x):
@@ -90,7 +107,7 @@ def differences(a, b):
     return np.where(np.isfinite(a) & np.isfinite(b), np.clip(d, -most, most), d)
 
 
-def of_counts(make, observed, public):
+def of_counts(make, observed, given):
     """Return the result for the rows that a table counts."""
     try:
         table = np.asarray(observed, dtype=np.float64)
@@ -101,7 +118,7 @@ def of_counts(make, observed, public):
     if not whole or table.sum() > MOST_COUNTS:
         raise ValueError(COUNTS)
     row, column = (np.repeat(i.ravel(), table.astype(int).ravel()) for i in np.indices(table.shape))
-    test = make(table.shape[1], options={"n_levels": table.shape[0]}, **public)
+    test = make(table.shape[1], options={"n_levels": table.shape[0]}, **given)
     return fitted(test, row[:, None].astype(float), column, None)
 
 
