@@ -116,6 +116,14 @@ class StepRows:
         self.X, self.persons, self.absent = X, persons, absent
         self._y, self._find, self._last = y, find, last
 
+    def __len__(self):
+        return len(self.X) if isinstance(self.X, Tables) else self.X.shape[0]
+
+    @property
+    def about(self):
+        """What else is public of the rows: whether they have weights."""
+        return {"weighted": self.persons is not None and self.persons.shares is not None}
+
     @property
     def n_features(self):
         """The number of columns."""

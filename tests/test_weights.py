@@ -7,25 +7,40 @@ import pandas as pd
 import polars
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skdp import (
+    FriendlyCoreFilter,
     FriendlyCoreKMeans,
+    GroupMap,
     LloydKMeans,
+    MarginalReleaser,
     PrivacyLedger,
+    PrivateAdditiveClassifier,
+    PrivateAdditiveRegressor,
+    PrivateBoostingClassifier,
+    PrivateBoostingRegressor,
+    PrivateGroupBy,
     PrivateKBinsDiscretizer,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivateMean,
     PrivateMedian,
+    PrivateMinMaxScaler,
     PrivateRidge,
+    PrivateRobustScaler,
     PrivateStandardScaler,
     PrivateSum,
     PrivateVariance,
+    RowMap,
     config_context,
+    make_private_pipeline,
 )
 from skdp.audit._transcript import Script, moves
 from skdp.gate._curator import replaced_curator
+from skdp.marginals import Bins
+from skdp.preprocessing import GaussianMechanism, SensitivityPreprocessor
 from skdp.readers._persons import GRAIN, Persons
 from tests._curators import CannedCurator, FixedKeys, check_replay
 
@@ -33,6 +48,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::skdp.exceptions.SeededNoiseWarning", "ignore::skdp.exceptions.LowAccuracyWarning"
 )
 BOX = (-5.0, 5.0)
+DOMAIN = {0: Bins([0.0, 2.0, 4.0]), 1: Bins([-3.0, 0.0, 3.0])}
 # one of every road, and its target
 ROADS = {
     "mean": PrivateMean(epsilon=20.0),
@@ -49,6 +65,21 @@ ROADS = {
     "linear": PrivateLinearRegression(epsilon=20.0),
     "ridge": PrivateRidge(epsilon=20.0),
     "logistic": PrivateLogisticRegression(epsilon=20.0, classes=[0, 1]),
+    "additive": PrivateAdditiveRegressor(epsilon=20.0, n_cycles=2),
+    "additive, classes": PrivateAdditiveClassifier(epsilon=20.0, n_cycles=2),
+    "boosting": PrivateBoostingRegressor(epsilon=20.0),
+    "boosting, classes": PrivateBoostingClassifier(epsilon=20.0, classes=[0, 1]),
+    "chain": make_private_pipeline(
+        PrivateStandardScaler(), PrivateLinearRegression(), epsilon=20.0
+    ),
+    "marginals": MarginalReleaser(2, domain=DOMAIN),
+    "marginals, found": MarginalReleaser(2, domain="auto", n_bins=3, epsilon=8.0),
+    "chain in a chain": make_private_pipeline(
+        RowMap(np.tanh),
+        ColumnTransformer([("a", PrivateMinMaxScaler(), [0]), ("b", PrivateRobustScaler(), [1])]),
+        make_private_pipeline(PrivateStandardScaler(), FriendlyCoreKMeans(2, method="friendly")),
+        epsilon=60.0,
+    ),
 }
 
 
@@ -77,7 +108,12 @@ def _recorded(estimator, X, w, keys, transcript, **more):
     return made[0]
 
 
-@pytest.mark.parametrize("name", ROADS)
+SLOW = "boosting, classes", "chain", "chain in a chain", "additive, classes"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in ROADS]
+)
 def test_a_row_moves_no_release_by_more_than_is_declared(name):
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -190,6 +226,69 @@ def test_centres_are_those_of_rows_with_weights():
         assert np.allclose(centers, right, atol=0.1)
     fitted = FriendlyCoreKMeans(2, random_state=0, epsilon=20.0)
     assert fitted.fit_predict(X, sample_weight=w).shape == (20000,)
+
+
+def test_every_step_of_a_pipeline_weighs_rows():
+    X, w = _rows(20000)
+    right = np.average(X, axis=0, weights=w)
+    chain = make_private_pipeline(PrivateStandardScaler(), PrivateMean(), epsilon=60.0)
+    chain.set_params(random_state=0)
+    assert chain.fit(X, sample_weight=w).privacy_report_.privacy_unit == "row"
+    assert np.allclose(chain[0].mean_, right, atol=0.05)
+    assert np.allclose(chain[1].location_, 0, atol=0.03)
+    pieces = clone(chain).fit(np.array_split(X, 3), sample_weight=w)
+    assert np.array_equal(pieces[1].location_, chain[1].location_)
+    ids = np.arange(20000) // 4
+    groups = chain.fit(X, sample_weight=w, groups=ids)
+    assert groups.privacy_report_.privacy_unit == "group"
+    assert np.allclose(groups[1].location_ * groups[0].scale_ + groups[0].mean_, right, atol=0.1)
+
+
+def test_pipelines_refuse_weights_where_a_step_takes_none_before_the_charge():
+    X, w = _rows(200)
+    ledger = PrivacyLedger(epsilon=3.0, delta=1e-5, unit="row")
+    chains = {
+        "the step FriendlyCoreFilter": [FriendlyCoreFilter(1.0), PrivateMean()],
+        "the step GroupMap": [GroupMap(np.max), PrivateMean()],
+        "the step SensitivityPreprocessor": [
+            SensitivityPreprocessor("median", sensitivity=0.1),
+            GaussianMechanism(),
+        ],
+        "ends with PrivateMedian": [PrivateStandardScaler(), PrivateMedian()],
+        "the step PrivateGroupBy": [PrivateGroupBy(PrivateMean(), by=0)],
+    }
+    for text, steps in chains.items():
+        for chain in (steps, [make_private_pipeline(*steps)]):
+            pipe = make_private_pipeline(*chain, ledger=ledger)
+            for groups in ({}, {"groups": np.arange(200) // 2}):
+                with pytest.raises(ValueError, match=text):
+                    pipe.fit(X, sample_weight=w, **groups)
+    with pytest.raises(ValueError, match="must lie in"):
+        make_private_pipeline(PrivateMean(), ledger=ledger).fit(X, sample_weight=2 * w)
+    assert len(ledger.entries()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "model", [PrivateAdditiveRegressor(epsilon=8.0), PrivateBoostingRegressor(epsilon=8.0)]
+)
+def test_additive_models_are_those_of_the_rows_that_weigh(model):
+    rng = np.random.default_rng(0)
+    X, some = rng.uniform(-2, 2, size=(20000, 2)), rng.random(20000) < 0.5
+    y = np.where(some, 2 * np.sin(2 * X[:, 0]), -X[:, 0]) + X[:, 1]
+    model.set_params(random_state=0).fit(X, y, np.where(some, 1.0, 0.125))
+    right = (2 * np.sin(2 * X[:, 0]) - 0.125 * X[:, 0]) / 1.125 + X[:, 1]
+    assert np.mean((model.predict(X) - right) ** 2) < 0.03
+
+
+@pytest.mark.parametrize("domain", [DOMAIN, "auto"])
+def test_marginals_count_weights(domain):
+    X, w = _rows(20000)
+    with config_context(invalid_rows="ignore"):
+        fit = MarginalReleaser(1, domain=domain, epsilon=20.0, random_state=0)
+        fit.fit(X, sample_weight=w)
+    inside = (X[:, 0] >= 0) & (X[:, 0] < 4) & (abs(X[:, 1]) < 3) | (domain == "auto")
+    assert fit.n_rows_ == pytest.approx(w[inside].sum(), rel=0.02)
 
 
 def test_wrong_weights_are_refused_before_the_charge():

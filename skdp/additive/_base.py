@@ -11,6 +11,7 @@ from skdp.additive._cycles import CYCLE_STEPS
 from skdp.additive._rules import BINS_OF_FEW, ROW_COUNT, rule_of_terms, share_of_labels
 from skdp.additive._terms_display import TermsDisplay
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.kernel._cells import Held, cell_numbers
 from skdp.kernel._sums import Count
 from skdp.kernel._views import Targets
@@ -32,7 +33,7 @@ HELD = (
 )
 
 
-class AdditiveModel(PrivateEstimator):
+class AdditiveModel(WeightsMixin, PrivateEstimator):
     """Base of additive models.
 
     A subclass has the parameters ``categories``, ``n_bins`` and ``n_cycles``.

@@ -185,10 +185,10 @@ class PrivateEstimator(
         if hasattr(type(X), "__skdp_opened__"):  # a table that another process holds
             refuse_weights(sample_weight)
             return self._fit_elsewhere(X, y, groups)
-        if groups is None and sample_weight is not None:
-            plan = grouped_plan(self.plan(), self, unit="row")
-        else:
-            plan = self._plan_of(X, groups)
+        if sample_weight is not None:
+            self._check_weights()
+        weighs = groups is None and sample_weight is not None
+        plan = self._weighted_plan() if weighs else self._plan_of(X, groups)
         if plan.problems:
             raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
         X, groups = without_groups(X, groups)
@@ -324,6 +324,10 @@ class PrivateEstimator(
     def _grouped_plan(self):
         """Return the plan of a fit with groups."""
         return grouped_plan(self.plan(), self)
+
+    def _weighted_plan(self):
+        """Return the plan of a fit with sample_weight, or raise ValueError."""
+        return grouped_plan(self.plan(), self, unit="row")
 
     def _persons(self, groups, rows):
         """Return the Persons of what is read; what it raises, it raises before a charge."""

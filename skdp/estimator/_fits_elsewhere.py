@@ -17,6 +17,9 @@ HOLDERS_LEDGER = (
 class FitsElsewhere:
     """Mixin of estimators that are given a Table in place of rows."""
 
+    def _check_weights(self):
+        """Raise ValueError where the fit takes no weights of rows."""
+
     def _fit_within(self, view):
         """Fit on a Table of a larger fit, which reads it in the way of this estimator."""
         view = self.ledger.paid(view)

@@ -8,6 +8,7 @@ import numpy as np
 
 from skdp.accounting import Budget, Plan
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
 from skdp.marginals._auto import UNNAMED, auto_events, auto_steps, find_levels, without_names
@@ -48,7 +49,7 @@ MOST, FEWEST = 64, 4  # levels of a column, where they are bought
 USEFUL, CLEAR = 0.1, 3.0  # of all rows; noise sds of the number of rows
 
 
-class MarginalReleaser(MarginalRows, MarginalAnswers, PrivateEstimator):
+class MarginalReleaser(WeightsMixin, MarginalRows, MarginalAnswers, PrivateEstimator):
     """Counts of the rows with all combinations of levels of a few columns, for many such tables.
 
     All tables of k columns are released at once, also of hundreds of columns: noise on the

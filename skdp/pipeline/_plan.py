@@ -75,10 +75,10 @@ class PipelinePlan(Plan):
         return table_html(_title(self), ("step", "estimator", "share", "alone"), rows, notes)
 
 
-def allocate_budget(pipeline, *, grouped=False):
+def allocate_budget(pipeline, *, grouped=False, weighted=False):
     """Return the plan of a pipeline, and its steps as they will be fitted, with their grants.
 
-    Of a fit with groups it is made of the plans of steps that are fitted so.
+    Of a fit with groups, or weights, it is made of the plans of steps that are fitted so.
     """
     steps = [(name, prepared(step)) for name, step in pipeline.steps]
     problems = chain_problems(steps)
@@ -93,7 +93,7 @@ def allocate_budget(pipeline, *, grouped=False):
         epsilon = {"epsilon": pipeline.epsilon}
         leaf.set_params(ledger=grants[path], **epsilon, **delta)
         try:
-            plan = _plan_of(leaf, grouped)
+            plan = _plan_of(leaf, grouped, weighted)
             units[path] = plan.budget.measure
             problems += [f"{path!r}: {problem}" for problem in plan.problems]
         except (PlanError, ValueError) as error:
@@ -112,7 +112,7 @@ def allocate_budget(pipeline, *, grouped=False):
         try:
             part = part_of(budget, shares[path], units[path])
             grants[path].set_budget(part, shares[path])
-            plan = _plan_of(leaf, grouped)
+            plan = _plan_of(leaf, grouped, weighted)
         except (PlanError, ValueError) as error:
             problems.append(f"{path!r} ({type(leaf).__name__}) has no plan: {error}")
             continue
@@ -150,8 +150,10 @@ def _mixing(steps):
     ]
 
 
-def _plan_of(leaf, grouped):
-    return leaf._grouped_plan() if grouped else leaf.plan()
+def _plan_of(leaf, grouped, weighted):
+    if grouped:
+        return leaf._grouped_plan()
+    return leaf._weighted_plan() if weighted else leaf.plan()
 
 
 def step_rows(steps, X, y, absent=None):

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.contracts._contract import contract_of
 from skdp.contracts._kinds import Joined, Released, Rows
+from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.pipeline._batched import worker_copy
 from skdp.pipeline._run import mapped
 from skdp.readers._tables import Tables
@@ -58,7 +59,7 @@ def _ask(name, step, X):
     return getattr(step, name)(X)
 
 
-class PredictMixin:
+class PredictMixin(WeightsMixin):
     """Methods of the last step, for rows that have gone through the steps before it."""
 
     def _last(self):
@@ -120,7 +121,7 @@ class PredictMixin:
         return self._last().classes_
 
     @available_if(_last_has("predict"))
-    def fit_predict(self, X, y=None, *, groups=None):
+    def fit_predict(self, X, y=None, *, groups=None, **weights):
         """Fit, then predict.
 
         Parameters
@@ -129,6 +130,8 @@ class PredictMixin:
         y : array-like of shape (n_samples,), default=None
         groups : array-like of shape (n_samples,) or str, default=None
             Whose row each row is, as for ``fit``.
+        **weights : None
+            ``sample_weight``, as for ``fit``.
 
         Returns
         -------
@@ -136,7 +139,7 @@ class PredictMixin:
             A local view of the rows: as private as X itself.
         """
         X, groups = without_groups(X, groups)
-        return self.fit(X, y, groups=groups).predict(X)
+        return self.fit(X, y, groups=groups, **weights).predict(X)
 
     @available_if(_last_has("transform"))
     def transform(self, X):
@@ -154,7 +157,7 @@ class PredictMixin:
         return self._by_last(mapped, X)
 
     @available_if(_last_has("transform"))
-    def fit_transform(self, X, y=None, *, groups=None):
+    def fit_transform(self, X, y=None, *, groups=None, **weights):
         """Fit, then transform.
 
         Parameters
@@ -163,6 +166,8 @@ class PredictMixin:
         y : array-like of shape (n_samples,), default=None
         groups : array-like of shape (n_samples,) or str, default=None
             Whose row each row is, as for ``fit``.
+        **weights : None
+            ``sample_weight``, as for ``fit``.
 
         Returns
         -------
@@ -170,7 +175,7 @@ class PredictMixin:
             A local view of the rows: as private as X itself.
         """
         X, groups = without_groups(X, groups)
-        return self.fit(X, y, groups=groups).transform(X)
+        return self.fit(X, y, groups=groups, **weights).transform(X)
 
     @available_if(_goes_back)
     def inverse_transform(self, X):

@@ -17,10 +17,10 @@ from skdp.pipeline._preview import preview, rehearse
 from skdp.pipeline._run import n_rows_of, run
 from skdp.pipeline._slices import part_of_pipeline
 from skdp.pipeline._tree import is_inside, prepared
+from skdp.pipeline._weights import refuse_weights_of
 from skdp.preprocessing._group_map import IN_PIECES, NO_GROUPS
 from skdp.readers import ArrayRows
 from skdp.readers._tables import Tables, tables_of
-from skdp.table._groups import read_groups
 from skdp.table._row_methods import NamesOutMixin
 from skdp.table._schema import checked_rows, look_at, read_rows, validated_rows, validated_table
 from skdp.table._split_target import final_step, reads_numbers_and_gaps, split_target
@@ -240,11 +240,14 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         steps = [(name, prepared(step)) for name, step in self.steps]
         return step_rows(steps, X, y, self._absent())
 
+    def _check_weights(self):
+        refuse_weights_of(self)
+
     def _grouped_plan(self):
         return allocate_budget(self, grouped=True)[0]
 
-    def _persons(self, groups, rows):
-        return read_groups(groups, n_rows_of(rows.X))
+    def _weighted_plan(self):
+        return allocate_budget(self, weighted=True)[0]
 
     def _of_persons(self, persons, rows, curator):
         return rows.of(persons), curator, {}
@@ -292,7 +295,7 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
 
     def _release(self, view):
         """Return the fitted steps: each asks a Table of its own, of what steps before it made."""
-        plan, steps = allocate_budget(self, grouped=view.grouped)
+        plan, steps = allocate_budget(self, grouped=view.grouped, weighted=view.about["weighted"])
         with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
             value = run(steps, view, started=self._teller(plan))
         commit_shares(steps, plan, None if self._is_granted() else self.ledger)

@@ -41,8 +41,11 @@ def weights_from_norms(rows, cells, norms):
     of it by rounding up, each row weighs ``c = floor(32 GRAIN cap / max(32 cap, R))``, so
     ``c |S| <= c R D / 32 <= GRAIN cap D = unit D``: what :meth:`Persons.weights` promises for sums
     of any vectors holds for these. A person's c is a function of its rows and their keys alone.
+    Rows with shares keep their weights: with different ones their sum may be longer than S.
     """
     plain, weighed = without_weights(rows)
+    if weighed.shared:
+        return rows
     persons = weighed.persons.of(weighed.weights > 0)
     parts = map_merge(plain, lambda start, block: [cells(block)], list.__add__)
     ratios = np.concatenate([norms(some) for some in _some(persons, np.concatenate(parts))])

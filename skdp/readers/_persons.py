@@ -186,9 +186,9 @@ class NoisyUnitCount(NamedTuple):
 class WeighedRows:
     """Rows that count with weights, which sum to ``unit`` at most over those of one person."""
 
-    def __init__(self, rows, persons, weights, unit, heads, cap=1):
+    def __init__(self, rows, persons, weights, unit, heads, cap=1, shared=False):
         self._rows, self.persons, self.weights, self.unit = rows, persons, weights, unit
-        self.heads, self.cap, self._drawn = heads, cap, None
+        self.heads, self.cap, self.shared, self._drawn = heads, cap, shared, None
         self.n_features, self.block_rows = rows.n_features, rows.block_rows
         self.random_access, self.fewer = rows.random_access, getattr(rows, "fewer", False)
         self.in_memory = getattr(rows, "in_memory", False)
@@ -198,11 +198,13 @@ class WeighedRows:
 
     def with_rows(self, rows):
         """Return other rows, as many, with these weights."""
-        return WeighedRows(rows, self.persons, self.weights, self.unit, self.heads, self.cap)
+        told = self.weights, self.unit, self.heads, self.cap, self.shared
+        return WeighedRows(rows, self.persons, *told)
 
     def with_weights(self, weights):
         """Return the same rows with other weights of the same unit."""
-        return WeighedRows(self._rows, self.persons, weights, self.unit, self.heads, self.cap)
+        told = self.unit, self.heads, self.cap, self.shared
+        return WeighedRows(self._rows, self.persons, weights, *told)
 
     def map_merge(self, statistic, merge, beside=None):
         """Raise TypeError: what is no sum needs one row of each person."""
@@ -276,8 +278,8 @@ def weighed_rows(rows, persons, cap, coins, heads, drawn=None):
         view = copy(rows)
         view._rows = weighed_rows(rows._rows, persons, cap, coins, heads, drawn)
         return view
-    weights = persons.weights(cap, coins)
-    return WeighedRows(rows, persons if drawn is None else drawn, *weights, heads, cap)
+    weights, shared = persons.weights(cap, coins), persons.shares is not None
+    return WeighedRows(rows, persons if drawn is None else drawn, *weights, heads, cap, shared)
 
 
 def representatives_of(rows, coins):

@@ -560,7 +560,9 @@ IMPORTS = {
         "mechanisms",
     },
     "inspection": {"inspection", "planning", "show", "readers", "_numbers"},
-    "marginals": BASE | ENGINE | {"marginals", "denoising", "_estimator", "contracts"},
+    "marginals": BASE
+    | ENGINE
+    | {"marginals", "denoising", "_estimator", "_weights_mixin", "contracts"},
     "summary": BASE | ENGINE | {"summary", "marginals", "by_group", "_estimator"},
     "marginals/published": {
         "marginals/published",
@@ -593,6 +595,7 @@ IMPORTS = {
     },
     "pipeline": BASE
     | {
+        "_weights_mixin",
         "_supervised",
         "pipeline",
         "__init__",
@@ -627,7 +630,8 @@ IMPORTS = {
     | {"location", "denoising", "_estimator", "_weights_mixin", "contracts"},
     "additive": BASE
     | ENGINE
-    | {"additive", "covariance/engine", "linear/engine", "_estimator", "_target"},
+    | {"additive", "covariance/engine", "linear/engine", "_estimator", "_target"}
+    | {"_weights_mixin"},
     "boosting": BASE | ENGINE | {"boosting", "additive"},
     "cluster": BASE | ENGINE | {"cluster", "_estimator", "_weights_mixin", "contracts"},
     "covariance/engine": ENGINE | {"covariance/engine"},
