@@ -191,6 +191,27 @@ def test_sums_are_those_of_rows_times_weights():
     assert np.array_equal(pieces.sum_, fitted.sum_)
 
 
+def test_weights_may_be_a_column_by_name(tmp_path):
+    X, w = _rows(3000)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(w=w, y=X @ [1.0, 2.0], owner=w > 0.3)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    line = PrivateLinearRegression(random_state=0)
+    right = clone(line).fit(frame[["a", "b"]], frame["y"], w)
+    assert "w" not in right.feature_names_in_
+    plain = frame.drop(columns="owner")
+    for table in (plain, polars.from_pandas(plain), polars.from_pandas(plain).lazy()):
+        assert np.array_equal(clone(line).fit(table, "y", "w").coef_, right.coef_)
+    path = str(tmp_path / "rows.parquet")
+    options = {"sample_weight": "w", "groups": "owner"}
+    summed = PrivateSum(BOX, random_state=0)
+    there = clone(summed).fit(path, **options).sum_
+    assert np.array_equal(there, clone(summed).fit(frame, **options).sum_)
+    with pytest.raises(ValueError, match="no column of that name"):
+        line.fit(frame, "y", "z")
+    with pytest.raises(ValueError, match="real numbers"):
+        line.fit(frame.assign(w="x"), "y", "w")
+
+
 def test_estimates_are_those_of_scikit_learn_with_the_same_weights():
     X, w = _rows(20000)
     made = {"epsilon": 50.0, "random_state": 0}

@@ -29,7 +29,7 @@ from skdp.mechanisms import make_entropy
 from skdp.table._groups import GroupRule, grouped_plan, read_groups, rows_of_groups, without_groups
 from skdp.table._schema import read_rows
 from skdp.table._supervised import read_with_target
-from skdp.table._weights import refuse_weights, weighted_persons
+from skdp.table._weights import weighted_persons, without_weights
 from skdp.utils._compat import (
     CallbackSupportMixin,
     Hidden,
@@ -183,8 +183,7 @@ class PrivateEstimator(
         if isinstance(X, Table):  # of a larger fit
             return self._fit_within(X)
         if hasattr(type(X), "__skdp_opened__"):  # a table that another process holds
-            refuse_weights(sample_weight)
-            return self._fit_elsewhere(X, y, groups)
+            return self._fit_elsewhere(X, y, groups, sample_weight)
         if sample_weight is not None:
             self._check_weights()
         weighs = groups is None and sample_weight is not None
@@ -192,6 +191,7 @@ class PrivateEstimator(
         if plan.problems:
             raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
         X, groups = without_groups(X, groups)
+        X, sample_weight = without_weights(X, sample_weight)
         rows, release = self._read(X, y), self._release_from
         persons = None if groups is None else self._persons(groups, rows)
         if sample_weight is not None:

@@ -42,21 +42,29 @@ class FitsElsewhere:
         self._report(books)
         return self
 
-    def _fit_elsewhere(self, X, y, groups):
+    def _fit_elsewhere(self, X, y, groups, sample_weight):
         """Fit on a table of a holder, who charges for it: see :mod:`skdp.remote`."""
         if self.ledger is not None:
             raise ValueError(HOLDERS_LEDGER)
         try:
             self.set_params(ledger=X.__skdp_ledger__())
-            plan = self.plan() if X.privacy_unit == "row" else self._grouped_plan()
+            plan = self._plan_elsewhere(X.privacy_unit == "group", sample_weight is not None)
             if plan.problems:
                 raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
-            with X.__skdp_opened__(self, y, groups) as (table, told, books):
+            with X.__skdp_opened__(self, y, groups, sample_weight) as (table, told, books):
                 self._fit_on(table, told, books)
         finally:
             self.set_params(ledger=None)
         warn_low_accuracy(self)
         return self
+
+    def _plan_elsewhere(self, grouped, weighted):
+        """Return the plan of a fit on a table of a holder."""
+        if weighted:
+            self._check_weights()
+        if grouped:
+            return self._grouped_plan()
+        return self._weighted_plan() if weighted else self.plan()
 
     def _rehearse_within(self, view):
         """Raise what a fit on a Table of a larger fit would raise before it is asked."""

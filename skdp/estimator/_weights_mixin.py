@@ -23,8 +23,9 @@ class WeightsMixin:
             row, of the kind of memory that X is of, or in memory; or the name of a column of X,
             which is then no feature. Batches of X may also have batches of y beside them, or be
             pairs of both.
-        sample_weight : array-like of shape (n_samples,), default=None
-            As how much of a row each row counts, in [0, 1], in memory; as private as the rows. No
+        sample_weight : array-like of shape (n_samples,) or str, default=None
+            As how much of a row each row counts, in [0, 1], in memory, or the name of a column of
+            X, which is then none of the features; as private as the rows. No
             row counts for more than one, so noise is that of a fit without weights, and the number
             of rows that is released is the sum of the weights. Divide larger weights by a *public*
             bound. Places and scales are found among rows that are drawn by their weights.

@@ -4,14 +4,17 @@ from functools import partial
 
 import numpy as np
 
+from skdp.readers._columns import Columns
 from skdp.readers._entries import ONE_EACH, STRANGE, arrays_of, entries_of, require_ids
+from skdp.readers._frames import FrameRows
 from skdp.readers._id_keys import keys_of, moments
 from skdp.readers._persons import Persons
 from skdp.readers._raw import library, numbers, schema_of
 from skdp.readers._rows import Source
+from skdp.readers._sources import source_of
 from skdp.readers._target import without_column
 
-__all__ = ["UnitCodes", "persons_of", "split_unit_ids"]
+__all__ = ["UnitCodes", "named_column", "persons_of", "split_numbers", "split_unit_ids"]
 
 MISSING = (
     "groups has missing entries: give every row an owner, or leave such rows out with "
@@ -153,6 +156,29 @@ class NarrowRows(Source):
 
 def _narrowed(decode, column, raw):
     return decode(without_column(raw, column))
+
+
+def named_column(X, name):
+    """Return X as a source and the number of a column by its name, None if there is no such one."""
+    source = source_of(X)
+    if source is None and library(X) in ("pandas", "polars"):
+        source = FrameRows(X)
+    names = None if source is None else schema_of(source.head()).names
+    return source, names.index(name) if names is not None and names.count(name) == 1 else None
+
+
+def split_numbers(source, column):
+    """Return a source without one of its columns, of numbers, and a function that reads that."""
+    return NarrowRows(source, column), partial(_read_numbers, source, column)
+
+
+def _read_numbers(source, column):
+    found = source.decoded_by(partial(_numbers_of, column)).map_merge(_raw_entries, list.__add__)
+    return np.concatenate(found or [np.zeros(0)])
+
+
+def _numbers_of(column, raw):
+    return _Ids(Columns(raw).read(column))
 
 
 def split_unit_ids(source, column):

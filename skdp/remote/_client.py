@@ -19,7 +19,7 @@ from skdp.remote._wire import sent
 __all__ = ["RemoteTable", "connect"]
 
 KEPT = 30.0  # seconds for which an idle connection is used again; the holder keeps it for more
-ARRAY = "y is a column of the remote table. Pass its name, for instance y='income'"
+ARRAY = "{0} is a column of the remote table. Pass its name, for instance {0}='{1}'"
 PERSONS = "the holder decides whose rows are protected together. Fit without groups"
 
 
@@ -147,10 +147,11 @@ class RemoteTable:
         return PrivacyLedger(*self._about["capacity"], unit=self.privacy_unit)
 
     @contextmanager
-    def __skdp_opened__(self, estimator, y, groups):
+    def __skdp_opened__(self, estimator, y, groups, sample_weight=None):
         """Open a fit, which the holder charges; give its Table, what is public, its books."""
-        _check(estimator, y, groups)
+        _check(estimator, y, groups, sample_weight)
         seed = {} if estimator.random_state is None else {"seed": estimator.random_state}
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         request = {
             "table": self.name,
             "estimator": sent(as_json(estimator), None),
@@ -158,6 +159,7 @@ class RemoteTable:
             "columns": self._some,
             "registry": registry(),
             **seed,
+            **weights,
         }
         line = _HttpLine(self._holder)
         told = line.opened(request)
@@ -167,12 +169,14 @@ class RemoteTable:
             line.close()
 
 
-def _check(estimator, y, groups):
+def _check(estimator, y, groups, sample_weight):
     refuse_annex(estimator)
     if groups is not None:
         raise TypeError(PERSONS)
     if y is not None and not isinstance(y, str):
-        raise TypeError(ARRAY)
+        raise TypeError(ARRAY.format("y", "income"))
+    if sample_weight is not None and not isinstance(sample_weight, str):
+        raise TypeError(ARRAY.format("sample_weight", "weight"))
 
 
 class _Books:

@@ -76,7 +76,8 @@ class Door:
         except (ValueError, RecursionError):
             return _no("no request for a fit")
         given = {"table", "estimator", "y", "columns", "registry"}
-        if not isinstance(request, dict) or not given <= set(request) <= {*given, "seed"}:
+        known = {*given, "seed", "sample_weight"}
+        if not isinstance(request, dict) or not given <= set(request) <= known:
             return _no("no request for a fit")
         if request.pop("registry") != registry():
             return _no(f"this holder runs another version of skdp ({skdp.__version__})")

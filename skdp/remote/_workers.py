@@ -16,6 +16,7 @@ import numpy as np
 import sklearn
 from joblib import parallel_config
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from skdp._private_part import SCHEMA
 from skdp.exceptions import PlanError
@@ -29,6 +30,7 @@ from skdp.remote._estimators import classes, estimator_of, refuse_annex
 from skdp.remote._session import MOST_LINE, Session, refusal
 from skdp.remote._wire import heard, sent
 from skdp.table._groups import without_groups
+from skdp.table._weights import weighted_persons, without_weights
 from skdp.utils._config import config_context
 from skdp.utils._threads import quiet
 
@@ -212,33 +214,42 @@ def opened(holdings, request, stack):
     estimator = estimator_of(heard(request["estimator"], _no_table))
     analyst, name, columns = request["analyst"], request["table"], request["columns"]
     holding, seed = holdings.tables[name], request.get("seed")
+    weight = request.get("sample_weight")
     refuse(seed is not None and not holdings.seeded, "noise of the holder is drawn without a seed")
     refuse(name not in holdings.of_analyst(analyst), "no such table")
     try:
         refuse_annex(estimator)
         estimator.set_params(ledger=holdings.admitting(analyst, name))
         estimator._validate_params()
-        plan = estimator.plan() if holding.persons is None else estimator._grouped_plan()
+        takes = weight is None or has_fit_parameter(estimator, "sample_weight")
+        refuse(not takes, "this estimator takes no sample_weight")
+        plan = estimator._plan_elsewhere(holding.persons is not None, weight is not None)
     except (TypeError, ValueError, PlanError) as error:  # of parameters alone
         raise PlanError(str(error)) from None
     if plan.problems:
         raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
     y = request["y"]
-    texts = [*(columns if isinstance(columns, list) else []), *([] if y is None else [y])]
+    beside = [one for one in (y, weight) if one is not None]
+    texts = [*(columns if isinstance(columns, list) else []), *beside]
     refuse(not isinstance(columns, list | None), "columns are a list of names")
     refuse(not all(isinstance(one, str) for one in texts), "names of columns are texts")
     X, groups = without_groups(holding.source, holding.persons)
+    refuse(weight is not None and weight not in holding.columns, "no such column")
     if columns is not None:
         known = set(holding.columns)
-        named = [*columns, *([] if y is None or y in columns else [y])]
+        named = [*columns, *(one for one in beside if one not in columns)]
         refuse(not named or not set(named) <= known, "no such column")
         refuse(len(set(named)) < len(named), "a column twice")
         X = _some(X, named)
+    try:
+        X, weights = without_weights(X, weight)
+    except ValueError as error:  # of types alone
+        raise PlanError(str(error)) from None
     _rehearse(estimator, X, y)
     what = type(estimator).__name__
     holdings.charge(analyst, name, plan, what, seeded=seed is not None)
     stack.enter_context(estimator._curators())
-    return _read(estimator, plan, X, y, groups, seed, holdings)
+    return _read(estimator, plan, X, y, groups, weights, seed, holdings)
 
 
 def _rehearse(estimator, X, y):
@@ -255,13 +266,15 @@ def _rehearse(estimator, X, y):
         raise PlanError(str(error)) from None
 
 
-def _read(estimator, plan, X, y, groups, seed, holdings):
+def _read(estimator, plan, X, y, groups, weights, seed, holdings):
     rows = estimator._read(X, y)
     whole = curator = make_curator(plan, make_entropy(seed))
     curator.column_names = getattr(estimator, "feature_names_in_", None)
     told = {key: value for key, value in vars(estimator).items() if key in SCHEMA}
-    if groups is not None:
-        persons = estimator._persons(groups, rows)
+    persons = None if groups is None else estimator._persons(groups, rows)
+    if weights is not None:
+        persons = weighted_persons(weights, persons, len(rows))
+    if persons is not None:
         rows, curator, more = estimator._of_persons(persons, rows, curator)
         told |= more
     session = Session(

@@ -12,10 +12,8 @@ from skdp.kernel._persons import (
     rows_of_persons,
 )
 from skdp.readers._frames import FrameRows
-from skdp.readers._ids import persons_of, split_unit_ids
+from skdp.readers._ids import named_column, persons_of, split_unit_ids
 from skdp.readers._persons import NoisyUnitCount, weighed_rows
-from skdp.readers._raw import library, schema_of
-from skdp.readers._sources import source_of
 from skdp.readers._target import without_column
 from skdp.table._contribution_bound import CAP_STEPS, release_contribution_bound
 from skdp.utils._config import get_config
@@ -150,12 +148,9 @@ def without_groups(X, groups):
     """Return X without the column that ``groups`` names, and what it tells of persons."""
     if not isinstance(groups, str):
         return X, groups
-    source = source_of(X)
-    if source is None:
-        source = FrameRows(X) if library(X) in ("pandas", "polars") else None
-    names = None if source is None else schema_of(source.head()).names
-    if names is None or names.count(groups) != 1:
+    source, column = named_column(X, groups)
+    if column is None:
         raise ValueError(NAMED)
-    if library(X) in ("pandas", "polars") and hasattr(X, "shape"):
-        return without_column(X, names.index(groups)), X[groups]
-    return split_unit_ids(source, names.index(groups))
+    if isinstance(source, FrameRows):
+        return without_column(X, column), X[groups]
+    return split_unit_ids(source, column)

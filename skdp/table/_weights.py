@@ -5,11 +5,14 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.readers._columns import Columns
+from skdp.readers._frames import FrameRows
+from skdp.readers._ids import named_column, split_numbers
 from skdp.readers._persons import Persons
 from skdp.readers._raw import library
+from skdp.readers._target import without_column
 from skdp.utils._config import get_config
 
-__all__ = ["refuse_weights", "weighted_persons"]
+__all__ = ["weighted_persons", "without_weights"]
 
 IGNORED = (
     'Leave such rows out, or set skdp.config_context(invalid_rows="ignore"), where they count as '
@@ -31,13 +34,24 @@ OUTSIDE = (
     f"Divide by a public bound, as sample_weight / 50. {IGNORED}"
 )
 NO_WEIGHT = "sample_weight is zero for all rows. Give one row at least a positive weight."
-ELSEWHERE = "a remote table takes no sample_weight. Fit without, or where the rows are."
+NAMED = (
+    "sample_weight names a column of X, but X has no column of that name. Pass an array with one "
+    "entry for each row of X, or X as a frame or file with such a column."
+)
 
 
-def refuse_weights(sample_weight):
-    """Raise ValueError for weights of rows that another process holds."""
-    if sample_weight is not None:
-        raise ValueError(ELSEWHERE)
+def without_weights(X, sample_weight):
+    """Return X without the column that ``sample_weight`` names, and the weights, read later."""
+    if not isinstance(sample_weight, str):
+        return X, sample_weight
+    source, column = named_column(X, sample_weight)
+    if column is None:
+        raise ValueError(NAMED)
+    if not Columns(source.head()).numeric(column):
+        raise ValueError(NO_NUMBERS)
+    if isinstance(source, FrameRows):
+        return without_column(X, column), X[sample_weight]
+    return split_numbers(source, column)
 
 
 def weighted_persons(sample_weight, persons, n_rows):
@@ -46,7 +60,7 @@ def weighted_persons(sample_weight, persons, n_rows):
     What it raises, it raises before anything is charged. **Privacy**: the weight of a row is a
     function of its own entry, 0 of one that is no weight.
     """
-    shares = _numbers_of(sample_weight)
+    shares = _numbers_of(sample_weight() if callable(sample_weight) else sample_weight)
     if shares.shape != (n_rows,):
         raise ValueError(LENGTHS)
     with np.errstate(invalid="ignore"):

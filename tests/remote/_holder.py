@@ -15,13 +15,14 @@ import skdp.remote
 from skdp.remote._holdings import Holding, Holdings, Limits
 from skdp.remote._server import serve
 
-__all__ = ["CAPACITY", "FRAME", "VISITS", "holder", "tables", "wait_for"]
+__all__ = ["CAPACITY", "FRAME", "VISITS", "WEIGHTS", "holder", "tables", "wait_for"]
 
 CAPACITY = (30.0, 1e-3)
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(RNG.normal(size=(1500, 3)) * [1, 10, 100] + 5, columns=list("abc"))
 FRAME["y"] = (FRAME["a"] > 5).astype(float)
 VISITS = FRAME.assign(person=RNG.integers(0, 300, size=len(FRAME)))
+WEIGHTS = VISITS.assign(w=RNG.uniform(-0.1, 1.1, size=len(FRAME)), t="text")
 
 
 @contextmanager
@@ -38,6 +39,8 @@ def holder(folder, *, more=(), where=None, caps=CAPACITY, budgets=None, seeded=F
         try:
             told = {"rows": Holding("rows", FRAME, public={"a": [0, 10]})}
             told["visits"] = Holding("visits", VISITS, persons="person")
+            told["weighed"] = Holding("weighed", WEIGHTS.drop(columns="person"))
+            told["weighed visits"] = Holding("weighed visits", WEIGHTS, persons="person")
             told.update(more)
             analysts = budgets or {"ana": CAPACITY, "bob": CAPACITY}
             holdings = Holdings(

@@ -22,7 +22,7 @@ from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.remote._holdings import Holding
 from skdp.remote._source import read_columns
 from skdp.remote._workers import _some
-from tests.remote._holder import CAPACITY, FRAME, VISITS, holder, tables, wait_for
+from tests.remote._holder import CAPACITY, FRAME, VISITS, WEIGHTS, holder, tables, wait_for
 
 pytest.importorskip("uvicorn")
 pytestmark = [
@@ -113,6 +113,45 @@ def test_persons_are_protected_as_the_holder_decides(seeded):
     assert np.array_equal(here.location_, there.location_)
     with pytest.raises(TypeError, match="without groups"):
         mean.fit(table, groups="person")
+
+
+WEIGHED = {
+    "mean": (skdp.PrivateMean(epsilon=0.3), None),
+    "additive": (skdp.PrivateAdditiveClassifier(epsilon=0.3), "y"),
+    "pipeline": (
+        skdp.make_private_pipeline(skdp.PrivateStandardScaler(), skdp.PrivateRidge(), epsilon=0.3),
+        "y",
+    ),
+}
+
+
+@pytest.mark.parametrize("table", ["weighed", "weighed visits"])
+@pytest.mark.parametrize("name", WEIGHED)
+def test_weights_are_a_column_of_the_holder(seeded, name, table):
+    estimator, y = WEIGHED[name]
+    here, there = (clone(estimator).set_params(random_state=3) for _ in range(2))
+    there.fit(tables(seeded)[table][["a", "b"]], y, "w")
+    groups = {"groups": "person"} if "visits" in table else {}
+    frame = WEIGHTS[["a", "b", "y", "w", *groups.values()]]
+    here.set_params(ledger=PrivacyLedger(*CAPACITY, unit="group" if groups else "row"))
+    with skdp.config_context(invalid_rows="ignore"):
+        here.fit(frame if y else frame.drop(columns="y"), y, "w", **groups)
+    assert here.privacy_report_ == there.privacy_report_
+    assert fingerprint(vars(here)) == fingerprint(vars(there) | {"ledger": here.ledger})
+
+
+def test_wrong_weights_of_a_holder_tell_nothing_and_cost_nothing(seeded):
+    table, mean = tables(seeded)["weighed"], skdp.PrivateMean(epsilon=0.3)
+    before = table.remaining
+    with pytest.raises(TypeError, match="sample_weight is a column of the remote table"):
+        mean.fit(table, sample_weight=np.ones(1500))
+    for name, text in {"z": "no such column", "t": "must be an array of real numbers"}.items():
+        with pytest.raises(ValueError, match=text):
+            mean.fit(table[["a"]], sample_weight=name)
+    forged = skdp.PrivateMedian(epsilon=0.3)
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        forged._fit_elsewhere(table[["a"]], None, None, "w")
+    assert table.remaining == before
 
 
 def test_what_is_public_is_here_and_nothing_else_is(private):
