@@ -15,16 +15,17 @@ from skdp.readers._rows import map_merge
 
 @public
 class PersonsWithMore(OneCell):
-    """The number of persons with more than so many rows.
+    """The number of persons with more than so many rows; with ``gaps`` of those who lost all, too.
 
     **Privacy** (add or remove one person): a person is in one cell, or in none.
     """
 
     more: int = 0
-    kind, size = "persons", 1
+    gaps: bool = False
+    kind, size = "persons", property(lambda self: 1 + self.gaps)
 
     def cells(self, block):
-        return np.where(block[:, 0] > self.more, 0, -1)
+        return np.where(block[:, 0] > self.more, 0, np.where(self.gaps & (block[:, 0] < 0), 1, -1))
 
 
 @public
@@ -43,12 +44,13 @@ class CappedPersons(RowMap):
 
 
 class PersonRows:
-    """Persons as rows: of each the number of its rows, in one column."""
+    """Persons as rows: of each the number of its rows, in one column; -1 if gaps lost them all."""
 
     kind, n_features = "persons", 1
 
-    def __init__(self, persons, cap=None):
-        self.persons, self._sizes = persons, persons.sizes()
+    def __init__(self, persons, cap=None, lost=None):
+        self.persons, sizes = persons, persons.sizes()
+        self._sizes = sizes if lost is None else np.where(sizes == 0, -np.sign(lost.sizes()), sizes)
         self._weights, self.unit = (None, 1) if cap is None else persons.mass(cap)
 
     def weighed_sum(self, statistic, beside=None):
@@ -57,9 +59,9 @@ class PersonRows:
         return each(total, lambda value: weighed(value, self.unit))
 
 
-def persons_table(persons, curator):
-    """Return the Table whose rows are persons."""
-    return Table(PersonRows(persons), curator)
+def persons_table(persons, curator, lost=None):
+    """Return the Table whose rows are persons; ``lost`` are those of rows with a gap."""
+    return Table(PersonRows(persons, lost=lost), curator)
 
 
 def drawn_persons(persons, curator):
@@ -87,7 +89,8 @@ def rows_of_persons(rows, persons, curator, *, cap, heads, drawn, made=None, one
 def present_rows(rows, entries=False):
     """Return which rows are there, by ``entries`` which have one, an array of bool. Private."""
     finite = (lambda block: np.isfinite(block).any(axis=1)) if entries else finite_rows
-    is_there, rows = getattr(rows, "present", finite), getattr(rows, "joined", rows)
+    is_there = getattr(rows, "entered" if entries else "present", finite)
+    rows = getattr(rows, "joined", rows)
 
     return np.concatenate(map_merge(rows, lambda start, block: [is_there(block)], list.__add__))
 

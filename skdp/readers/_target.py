@@ -294,9 +294,16 @@ class TargetRows(MappedRows):
 
     def present(self, block):
         """Return which rows of a TargetBlock are there: that have a target, and no gaps if told."""
-        target = block.target if self._target is None else self._target(block.target)
-        there = ~is_missing(target) if target.dtype == object else np.isfinite(target)
+        there = self._has_target(block)
         return there if self.mixed else there & finite_rows(block.table)
+
+    def entered(self, block):
+        """Return which rows of a TargetBlock of numbers have an entry."""
+        return self._has_target(block) | np.isfinite(block.table).any(axis=1)
+
+    def _has_target(self, block):
+        target = block.target if self._target is None else self._target(block.target)
+        return ~is_missing(target) if target.dtype == object else np.isfinite(target)
 
     def _mapped(self, block):
         rows = np.empty((len(block), self.n_features))

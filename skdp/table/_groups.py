@@ -46,6 +46,11 @@ ONE_DRAWN = (
     "of a group one row is read, of those drawn by sample_weight: groups with several rows count "
     "for more than their weights say. Pass bounds=(low, high) if known, or one row for each group"
 )
+GONE = (
+    "most {} have no row without a gap and count as absent, and what is told is about the others. "
+    "Fit columns with gaps by themselves, or fill in public values"
+)
+CLEAR = 4.0  # noises
 GROUP_COUNT = Step("group count", at_most=0.01, of=(PersonsWithMore,))
 DRAWN_COUNT = replace(GROUP_COUNT, label="drawn row count")
 FIT = "fit"
@@ -108,12 +113,15 @@ def rows_of_groups(estimator, persons, rows, curator):
     **Privacy** (add or remove one person with all rows): of the Table of persons, see
     :mod:`skdp.kernel._persons`, and of :func:`skdp.kernel._persons.rows_of_persons`.
     """
-    persons, heads = persons.of(present_rows(rows, estimator._gaps)), None
+    whole, there = getattr(rows, "whole_rows", False), present_rows(rows, estimator._gaps)
+    lost = persons.of(~there & present_rows(rows, True)) if whole else None
+    persons, heads, gone = persons.of(there), None, False
     drawn, unit = drawn_persons(persons, curator), "group" if curator.protects_groups else "row"
-    table = persons_table(drawn, curator)
+    table = persons_table(drawn, curator, lost and drawn_persons(lost, curator))
     if table.budget.measure in GAUSSIAN:
-        told = table.ask(PersonsWithMore(), _counted(unit))
+        told = table.ask(PersonsWithMore(gaps=whole), _counted(unit))
         heads = NoisyUnitCount(float(told.value[0]), told.scale)
+        gone = whole and told.value[1] > told.value[0] + CLEAR * told.scale
     cap = 1 if unit == "row" else _cap(estimator, table, rows.n_features)
     if persons.shares is not None:
         curator.decide(WEIGHTED)
@@ -124,6 +132,8 @@ def rows_of_groups(estimator, persons, rows, curator):
     made = estimator._made_of_groups() if unit == "group" and persons.shares is None else None
     if one_each and unit == "group" and persons.shares is not None:
         inner.doubt(ONE_DRAWN)
+    if gone:
+        inner.doubt(GONE.format("rows" if unit == "row" else "groups"))
     made = {"made": made, "one_each": one_each}
     rows = rows_of_persons(rows, persons, inner, cap=cap, heads=heads, drawn=drawn, **made)
     return rows, inner, {"rows_per_group_": cap} if unit == "group" else {}

@@ -157,6 +157,29 @@ def test_estimators_of_whole_rows_say_when_gaps_lose_most_of_them(rate):
     assert not any("most rows" in text for text in alone.accuracy_warnings_)
 
 
+@quiet
+@pytest.mark.parametrize("rate", [0.05, 0.4])
+def test_fits_of_persons_and_of_weights_say_when_gaps_lose_most_of_them(rate):
+    X, y, _ = _with_gaps(rate)
+    weights = {"sample_weight": np.random.default_rng(1).uniform(size=6000)}
+    empty = np.r_[X, np.full((9000, 4), np.nan)], {"groups": np.arange(15000)}  # none is lost
+    fits = [
+        (PrivateLinearRegression(epsilon=4.0), X, (y,), {"groups": np.arange(6000)}),
+        (PrivateLinearRegression(epsilon=4.0), X, (y,), weights),
+        (PrivateMean(center=0.0), *empty, ()),
+        (PrivateMean(center=0.0), X, weights, ()),
+    ]
+    for model, rows, *more in fits:
+        target, given = sorted(more, key=lambda one: isinstance(one, dict))
+        with config_context(invalid_rows="ignore"):
+            fit = model.set_params(random_state=0).fit(rows, *target, **given)
+        told = [text for text in fit.accuracy_warnings_ if "no row without a gap" in text]
+        assert len(told) == (rate > 0.2)
+    with config_context(invalid_rows="ignore"):  # every group has some rows without
+        each = PrivateMean(center=0.0, random_state=0).fit(X, groups=np.arange(6000) % 300)
+    assert not any("a gap" in text for text in each.accuracy_warnings_)
+
+
 def test_rows_with_gaps_beside_those_without_move_by_one():
     rows = np.array([[1.0, np.nan], [1.0, 2.0], [np.nan, np.nan], [np.inf, 3.0]])
     assert Count(gaps=True).total(rows).tolist() == [1, 2]
