@@ -153,6 +153,22 @@ def test_weights_of_a_group_stay_within_its_unit():
         assert check_replay(run, again) <= 1
 
 
+@pytest.mark.parametrize("name", ["variance", "scaler", "mean", "mean, friendly", "marginals"])
+def test_a_group_with_weights_moves_no_release_by_more_than_is_declared(name):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, w = _rows(100, seed)
+        ids = np.append(np.arange(70) // 2, np.full(30, 35))
+        w[70:] = [rng.uniform(size=30), np.ones(30), np.tile([1.0, 0.0], 15)][seed]
+        X[70:] = [(50.0, -50.0), (1e300, 2.0), (1.0, -2.0)][seed]
+        keys = rng.integers(0, 2**63, size=100, dtype=np.uint64) * 2
+        run = _recorded(ROADS[name], X, w, keys, "noise", groups=ids)
+        script = Script(run.records)
+        again = _recorded(ROADS[name], X[:70], w[:70], keys[:70], script, groups=ids[:70])
+        assert check_replay(run, again) <= 1
+        assert run.close("x") == again.close("x")
+
+
 def test_integer_weights_are_bounded_and_right_on_average():
     rng = np.random.default_rng(0)
     sizes = rng.choice([1, 2, 7, 900], size=200)
@@ -371,7 +387,7 @@ def test_a_weight_beyond_floats_warns_of_nothing():
         assert np.isfinite(PrivateSum(BOX, random_state=0).fit(X, sample_weight=w).sum_).all()
 
 
-def test_groups_count_as_their_rows_weigh_or_it_is_doubted():
+def test_groups_count_as_their_rows_weigh():
     n = 20_000
     groups, x = np.arange(n) // 5, np.random.default_rng(0).normal(size=(n, 2))
     heavy = groups % 2 == 0
@@ -385,7 +401,23 @@ def test_groups_count_as_their_rows_weigh_or_it_is_doubted():
             mean = PrivateMean(epsilon=20.0, bounds=bounds, random_state=0).fit(x, **given)
             assert np.allclose(mean.location_, right, atol=0.15)
     x = np.nan_to_num(x)
-    doubted = PrivateVariance(epsilon=20.0, random_state=0).fit(x, **given)
-    assert "groups with several rows" in "".join(doubted.accuracy_warnings_)
-    between = PrivateVariance(bounds=(-10.0, 20.0), epsilon=20.0, random_state=0).fit(x, **given)
-    assert not between.accuracy_warnings_
+    right, center = np.average(x, axis=0, weights=w), np.average(x**2, axis=0, weights=w)
+    for bounds in (None, (-10.0, 20.0)):
+        found = PrivateVariance(epsilon=20.0, bounds=bounds, random_state=0).fit(x, **given)
+        assert np.allclose(found.var_, center - right**2, rtol=0.1)
+        assert not found.accuracy_warnings_
+    core = PrivateMean(epsilon=20.0, method="friendly", random_state=0).fit(x, **given)
+    assert np.allclose(core.location_, right, atol=0.3)
+
+
+def test_one_row_of_a_group_is_drawn_by_the_mean_of_its_weights():
+    codes, shares = np.repeat(np.arange(4000), 8), np.tile([1.0, 0.5, 0.5, 0, 0, 0, 0, 0], 4000)
+    keys = np.random.default_rng(0).integers(0, 2**63, size=32000, dtype=np.uint64) * 2
+    coins = FixedKeys(keys)
+    persons = Persons(codes, 4000, shares)
+    drawn = persons.drawn(coins)
+    assert drawn.sizes().max() == 1 and drawn.sizes().sum() == pytest.approx(1000, rel=0.1)
+    rows = np.flatnonzero(drawn.codes >= 0)
+    assert np.array_equal(drawn.first_by_key(coins, "representative"), rows)
+    less = persons.of(codes != 7).drawn(coins).codes
+    assert np.array_equal(less, np.where(codes == 7, -1, drawn.codes))

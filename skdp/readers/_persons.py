@@ -95,14 +95,18 @@ class Persons:
         return self if valid.all() else replace(self, codes=np.where(valid, self.codes, -1))
 
     def drawn(self, coins):
-        """Return the persons of rows that are drawn, each with its share as probability.
+        """Return the persons of one row each, drawn with its share as probability.
 
-        **Privacy**: a row is drawn by its own share and key.
+        So the probability of a person is the mean of its shares. **Privacy**: which row that is,
+        and whether it is drawn, is a function of the rows of the person, their shares and keys.
         """
         if self.shares is None:
             return self
-        drawn = coins.keys(0, len(self.codes), use="row drawn by weight") < self.shares * 2.0**64
-        return Persons(np.where(drawn, self.codes, -1), self.n)
+        places, codes = self.first_by_key(coins, "representative"), np.full(len(self.codes), -1)
+        keys = coins.keys(0, len(codes), use="row drawn by weight")[places]
+        places = places[keys < self.shares[places] * 2.0**64]
+        codes[places] = self.codes[places]
+        return Persons(codes, self.n)
 
     def some(self, rows):
         """Return the persons of some of the rows: a slice, or an array of their places."""

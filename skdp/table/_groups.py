@@ -42,10 +42,6 @@ SOME_ROWS = (
     "(rows_per_group_ = {cap})"
 )
 WEIGHTED = "sample_weight: a row counts with its weight, at most once"
-ONE_DRAWN = (
-    "of a group one row is read, of those drawn by sample_weight: groups with several rows count "
-    "for more than their weights say. Pass bounds=(low, high) if known, or one row for each group"
-)
 GONE = (
     "most {} have no row without a gap and count as absent, and what is told is about the others. "
     "Fit columns with gaps by themselves, or fill in public values"
@@ -122,7 +118,8 @@ def rows_of_groups(estimator, persons, rows, curator):
         told = table.ask(PersonsWithMore(gaps=whole), _counted(unit))
         heads = NoisyUnitCount(float(told.value[0]), told.scale)
         gone = whole and told.value[1] > told.value[0] + CLEAR * told.scale
-    cap = 1 if unit == "row" else _cap(estimator, table, rows.n_features)
+    every = persons_table(persons, curator)
+    cap = 1 if unit == "row" else _cap(estimator, every, rows.n_features)
     if persons.shares is not None:
         curator.decide(WEIGHTED)
     if unit == "group":
@@ -130,8 +127,6 @@ def rows_of_groups(estimator, persons, rows, curator):
     inner, one_each = curator.child(FIT, curator.remaining), not estimator._weighs_groups
     # means of drawn rows would count each group as if it had no weights
     made = estimator._made_of_groups() if unit == "group" and persons.shares is None else None
-    if one_each and unit == "group" and persons.shares is not None:
-        inner.doubt(ONE_DRAWN)
     if gone:
         inner.doubt(GONE.format("rows" if unit == "row" else "groups"))
     made = {"made": made, "one_each": one_each}
