@@ -97,8 +97,7 @@ class Persons:
     def drawn(self, coins):
         """Return the persons of one row each, drawn with its share as probability.
 
-        So the probability of a person is the mean of its shares. **Privacy**: which row that is,
-        and whether it is drawn, is a function of the rows of the person, their shares and keys.
+        **Privacy**: which row, and whether it is drawn, hangs on those of the person and keys.
         """
         if self.shares is None:
             return self
@@ -235,11 +234,8 @@ class WeighedRows:
         if self._drawn is None:
             places = self.persons.first_by_key(coins, "representative")
             rows = self._rows
-            drawn = (
-                ArrayRows(rows.take(places))
-                if isinstance(rows, ArrayRows)
-                else SomeRows(rows, places)
-            )
+            here = isinstance(rows, ArrayRows)
+            drawn = ArrayRows(rows.take(places)) if here else SomeRows(rows, places)
             keys = PlacedKeys(coins, places, len(rows))
             self._drawn = SampledRows(drawn, self.heads, keys, rows)
         return self._drawn

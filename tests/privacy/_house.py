@@ -456,6 +456,7 @@ IMPORTS = {
         "_curator",
         "_estimator",
         "_groups",
+        "_weights",
         "_private_part",
         "_config",
         "_threads",
