@@ -228,7 +228,9 @@ def private_ttest_1samp(
     -----
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; the number of
     rows is private. A window is found, and sums of clipped entries are released. Proof: user guide
-    "Comparing groups: proofs".
+    "Comparing groups: proofs". Rows far away from all others are cut where they are fewer than the
+    search sees, some 5 % of 2000 rows at epsilon 1, and the mean with them: pass ``bounds``. Fewer
+    rows than that may have no conclusion without bounds.
 
     Source: :func:`scipy.stats.ttest_1samp`.
 
