@@ -65,6 +65,11 @@ class LogBins(Checked):
         """Number of bins, with the two outer ones."""
         return self.per_octave * (self.high - self.low) + 2
 
+    @property
+    def steps(self):
+        """The mantissas at which bins of an octave begin, but for the first."""
+        return np.exp2(np.arange(1, self.per_octave) / self.per_octave) / 2
+
     def index(self, values):
         """Return the bin of every value; -1 for NaN.
 
@@ -76,7 +81,7 @@ class LogBins(Checked):
         -------
         index : ndarray of int64, same shape
         """
-        steps = np.exp2(np.arange(1, self.per_octave) / self.per_octave) / 2
+        steps = self.steps
         if _compiled.loops is not None and values.ndim == 1 and values.dtype == np.float64:
             bins = np.empty(len(values), dtype=np.int64)
             last = self.n_bins - 1
@@ -119,22 +124,6 @@ CODES = 2**12  # of signs and exponents
 FINEST = 6  # halvings
 
 
-def magnitude_cells(x, halvings=0):
-    """Return for every number the cell of its magnitude, -1 for zero.
-
-    An octave ``(2^k, 2^(k+1)]`` is halved so many times, evenly; cell ``i << halvings`` is the
-    first of octave i, and octave 0 ends at 2^-1022.
-
-    The bits of a magnitude, read as an integer, grow with it, and end in 52 bits of the mantissa.
-    One less puts the upper edge of a cell, a power of two, into the cell below it: 1 is in
-    (1/2, 1].
-    """
-    bits = np.abs(np.ascontiguousarray(x, dtype=np.float64)).view(np.int64)
-    bits -= 1
-    bits >>= MANTISSA - halvings
-    return bits
-
-
 @public
 class OctaveCells(Checked):
     """Cells for signed numbers: zero, and ``octaves`` octaves on either side, each halved evenly.
@@ -142,6 +131,10 @@ class OctaveCells(Checked):
     Cell ``n_side`` holds zero, or all that is nearer to it than the first octave; those before it,
     from the farthest on, the negative numbers, those after it the positive ones. A number beyond
     the last octave is in no cell.
+
+    The bits of a magnitude, read as an integer, grow with it, and end in 52 bits of the mantissa.
+    One less puts the upper edge of a cell, a power of two, into the cell below it: 1 is in
+    (1/2, 1].
 
     **Privacy**: the cell of a number is a function of that number alone, found by integer
     arithmetic on its bits. One number is in at most one cell.
@@ -155,7 +148,7 @@ class OctaveCells(Checked):
     @classmethod
     def around(cls, length, *, below, above, halvings):
         """Return cells from ``below`` octaves under a positive length to ``above`` over it."""
-        cell = int(magnitude_cells(np.array([length]))[0])
+        cell = (int(np.float64(length).view(np.int64)) - 1) >> MANTISSA
         first = min(max(cell - below, 0), N_OCTAVES - 1)
         return cls(first, max(cell + above + 1 - first, 1), halvings)
 

@@ -131,16 +131,9 @@ class Powers(Between):
     def _compiled(self, block):
         longest = np.full(self.d, (self.grid + 1) ** 2)
         pairs = {"gain": self.grid * math.sqrt(8 / 9), "factor": 4 / 3, "level": np.ones(self.d)}
-        *sums, counts = pair_sums(
-            block,
-            *self._fields(),
-            self.grid,
-            longest,
-            **pairs,
-            places=True,
-            squares=self.degree == 2,
-            entries=self.entries,
-        )
+        fields = *self._fields(), self.grid, longest
+        options = True, self.degree == 2, False, self.entries
+        *sums, counts = pair_sums(block, *fields, **pairs, options=options)
         counts = counts if self.entries else counts[:1]
         return np.concatenate([*sums[: self.degree], self.constant * counts])
 
@@ -166,34 +159,19 @@ class Powers(Between):
         return np.concatenate([*summed(self._columns(w)), [len(w) * self.constant]])
 
 
-def pair_sums(
-    block,
-    low,
-    high,
-    grid,
-    longest,
-    *,
-    gain,
-    factor,
-    level,
-    places,
-    squares=True,
-    sizes=False,
-    entries=False,
-):
+def pair_sums(block, low, high, grid, longest, *, gain, factor, level, options):
     """Return sums of pairs, or of first numbers alone, and counts, by the compiled loops.
 
     With t the place of an entry between ``low`` and ``high``, in [-1, 1], or the clipped entry, a
     pair is ``(gain t, grid (factor t^2 - level))``, rounded; ``longest`` bounds its squares, or its
-    ``sizes``. All numbers are at most 2^30 + 1 in size.
+    sizes. All numbers are at most 2^30 + 1 in size. Four ``options``: whether t is a place, there
+    are squares, ``longest`` bounds sizes, and gaps are of their own columns.
     """
     d = len(low)
     sums = [np.zeros(d, dtype=np.int64) for _ in range(3)]
     columns = [_compiled.plain(one) for one in (low, high, level)]
     for _, x in _compiled.plain_parts(block):
-        _compiled.loops.pair_sums(
-            x, *columns, longest, *sums, places, squares, sizes, entries, gain, grid, factor
-        )
+        _compiled.loops.pair_sums(x, *columns, longest, *sums, *options, gain, grid, factor)
     return sums
 
 
@@ -287,6 +265,12 @@ class BoundedSums(Ends):
 
     def total(self, block):
         """Return the sums, shape (d,)."""
+        if _compiled.loops is not None:
+            sums = np.zeros(self.d, dtype=np.int64)
+            columns = [_compiled.plain(x) for x in (*self._fields(), self._start, self.most)]
+            for _, x in _compiled.plain_parts(block):
+                _compiled.loops.span_sums(x, *columns, sums, self.entries, self.grid)
+            return sums
         there = np.isfinite(block) if self.entries else finite_rows(block)[:, None]
         x = np.where(there, block, np.float64(0.0))
         size = (np.clip(x, *self._fields()) - np.clip(x, *self._start)) / self.most
@@ -352,9 +336,8 @@ class BoxedSquares(OnGrid):
         if _compiled.loops is not None and self.bits <= BITS:
             ends, limit = np.ones(self.d), longest if self.pure else longest**2
             pairs = {"gain": self.grid * self.weight, "factor": 1.0, "level": self.level}
-            *sums, counts = pair_sums(
-                block, -ends, ends, self.grid, limit, **pairs, places=False, sizes=self.pure
-            )
+            fields, options = (-ends, ends, self.grid, limit), (False, True, self.pure, False)
+            *sums, counts = pair_sums(block, *fields, **pairs, options=options)
             return np.concatenate([*sums, counts[:1] * self.constant])
         t = np.clip(np.asarray(block[finite_rows(block)], dtype=np.float64), -1, 1)
         first = np.rint(self.grid * self.weight * t).astype(np.int64)

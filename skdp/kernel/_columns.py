@@ -221,15 +221,31 @@ class ColumnBins(OnePerColumn):
 
     def total(self, block):
         """Return the counts."""
+        counts = self._sided(block)
+        if self.starts is not None:
+            upto = np.insert(np.cumsum(counts, axis=2), 0, 0, axis=2)
+            n_bins = self.bins.n_bins
+            first = np.searchsorted(np.arange(n_bins), self.starts)
+            counts = np.diff(upto[..., [*first, n_bins]], axis=2)
+        if self.sides == "apart":
+            return counts
+        below, above = counts[:, 0], counts[:, 1]
+        if self.sides == "together":
+            return below + above
+        middle = below[:, :1] + above[:, :1]
+        return np.concatenate([below[:, :0:-1], middle, above[:, 1:]], axis=1)
+
+    def _sided(self, block):
+        """Return the counts of bins below the centre, and of the others, shape (d, 2, n_bins)."""
+        d, n_bins = len(self.center), self.bins.n_bins
+        if _compiled.loops is not None:
+            counts = np.zeros((d, 2, n_bins), dtype=np.int64)
+            fields = [_compiled.plain(x) for x in (self.center, self.unit, self.bins.steps)]
+            for _, x in _compiled.plain_parts(block):
+                _compiled.loops.column_bins(x, *fields, counts, self.bins.low, n_bins - 1)
+            return counts
         with np.errstate(over="ignore", invalid="ignore"):
             z = (block - self.center) / self.unit
-        cell = at = self.bins.index(np.abs(z).reshape(-1)).reshape(z.shape)
-        if self.starts is not None:
-            cell = at = np.where(at < 0, -1, np.searchsorted(self.starts, at, side="right") - 1)
-        if self.sides == "apart":
-            cell = np.where(z < 0, at, at + self.shape[-1])
-        elif self.sides == "in line":
-            cell = self.shape[-1] // 2 + np.where(z < 0, -at, at)
-        d, *shape = self.shape
-        flat = (cell + np.arange(d) * math.prod(shape))[... if (at >= 0).all() else at >= 0]
-        return np.bincount(flat.ravel(), minlength=math.prod(self.shape)).reshape(self.shape)
+        at = self.bins.index(np.abs(z).reshape(-1)).reshape(z.shape)
+        flat = (at + (2 * np.arange(d) + (z >= 0)) * n_bins)[at >= 0]
+        return np.bincount(flat, minlength=2 * d * n_bins).reshape(d, 2, n_bins)

@@ -199,9 +199,28 @@ class FeatureBox(Coordinates):
 
     def __call__(self, block):
         """Return the clipped features of a block."""
-        clipped = block[:, :-1].clip(*self.edges).astype(float, copy=False)
-        clipped[~finite_rows(block)] = np.nan
-        return clipped
+        return boxed(block, *self.edges)
+
+
+@np.errstate(all="ignore")
+def boxed(block, low, high, center=None, unit=None, *, entries=False):
+    """Return the first entries of rows clipped to bounds, as seen from a centre in its unit.
+
+    NaN in place of a gap (NaN or infinity), and of all entries of its row if not by ``entries``.
+    """
+    y, center = np.empty((len(block), len(low))), np.empty(0) if center is None else center
+    if _compiled.loops is not None:
+        columns = [
+            _compiled.plain(x) for x in (low, high, center, center if unit is None else unit)
+        ]
+        for part, x in _compiled.plain_parts(block):
+            _compiled.loops.boxed(x, *columns, y[part], x.shape[1], entries)
+        return y
+    for part in blocks(block, max(64, CELLS // block.shape[1])):
+        x = np.asarray(block[part, : len(low)], dtype=np.float64)
+        y[part] = np.clip(x if unit is None else (x - center) / unit, low, high)
+        y[part][~(np.isfinite(x) if entries else finite_rows(block[part]))] = np.nan
+    return y
 
 
 @public

@@ -4,13 +4,12 @@ import numpy as np
 
 from skdp.kernel._ball_cover import BallCover
 from skdp.kernel._bins import LogBins
+from skdp.kernel._coordinates import boxed
 from skdp.kernel._lattice import Lattice
 from skdp.kernel._plain import PerColumn
 from skdp.kernel._statistic import RowMap, public, refuse
-from skdp.mechanisms import finite_rows, row_norms
+from skdp.mechanisms import row_norms
 from skdp.readers._rows import MappedRows, take
-
-CELLS = 2**15  # of a part that stays in the cache
 
 
 @public
@@ -26,31 +25,8 @@ class Boxed(RowMap):
 
     def __call__(self, block):
         """Return the rows of a block in the box."""
-        return _tiled(_boxed, block, self.center, self.radius)
-
-
-def _boxed(part, center, radius, y):
-    np.subtract(part, center, out=y, dtype=np.float64)
-    y /= radius
-    np.clip(y, -1, 1, out=y)
-    y[~finite_rows(part)] = np.nan
-
-
-def _clipped(part, low, high, y):
-    np.clip(part, low, high, out=y)
-    if not finite_rows(part).all():
-        y[~np.isfinite(part)] = np.nan
-
-
-@np.errstate(all="ignore")
-def _tiled(function, block, *columns):
-    """Return what a function writes for parts of a block, and as many rows of each vector."""
-    mapped, step = np.empty(block.shape), max(1, CELLS // block.shape[1])
-    tiles = [np.tile(np.asarray(x, dtype=np.float64), (min(step, len(block)), 1)) for x in columns]
-    for start in range(0, len(block), step):
-        part = block[start : start + step]
-        function(part, *(x[: len(part)] for x in tiles), mapped[start : start + step])
-    return mapped
+        ends = np.ones(block.shape[1])
+        return boxed(block, -ends, ends, self.center, self.radius)
 
 
 @public
@@ -137,7 +113,7 @@ class InBox(RowMap):
 
     def __call__(self, block):
         """Return the rows of a block in the box."""
-        return _tiled(_clipped, block, self.low, self.high)
+        return boxed(block, self.low, self.high, entries=True)
 
 
 @public

@@ -30,7 +30,7 @@
 #define APART
 #endif
 
-#define VERSION 4 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
+#define VERSION 5 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
 
 #define TILE 128
 #define LINE 136 /* from one column to the next: not a power of two, or all would share a place in the cache */
@@ -289,37 +289,84 @@ WIDE static Py_ssize_t norms(const double *restrict x, Py_ssize_t n, Py_ssize_t 
 }
 
 /* The bin of a number >= 0, -1 for NaN; products wrap as those of numpy. */
-static void log_bins(const double *restrict values, Py_ssize_t n, const double *restrict steps,
-                     Py_ssize_t n_steps, int64_t low, int64_t last, int64_t *restrict bins)
+static inline int64_t log_bin(double value, const double *restrict steps, Py_ssize_t n_steps,
+                              int64_t low, int64_t last)
 {
-    for (Py_ssize_t i = 0; i < n; i++) {
-        double value = values[i], mantissa;
-        int exponent;
-        if (isnan(value) || value == 0 || isinf(value)) {
-            bins[i] = isnan(value) ? -1 : value == 0 ? 0 : last;
-            continue;
-        }
-        uint64_t b = bits_of(value);
-        if (b >= ONE && !(b >> 63)) {
-            exponent = (int)(b >> 52) - 1022;
-            mantissa = float_of((b & (ONE - 1)) | (UINT64_C(1022) << 52));
-        } else
-            mantissa = frexp(value, &exponent);
-        Py_ssize_t step = 0, end = n_steps;
-        if (n_steps <= 16)
-            for (Py_ssize_t s = 0; s < n_steps; s++)
-                step += steps[s] <= mantissa;
+    int exponent;
+    if (isnan(value) || value == 0 || isinf(value))
+        return isnan(value) ? -1 : value == 0 ? 0 : last;
+    double mantissa = frexp(value, &exponent);
+    Py_ssize_t step = 0, end = n_steps;
+    while (step < end) {
+        Py_ssize_t middle = step + (end - step) / 2;
+        if (steps[middle] <= mantissa)
+            step = middle + 1;
         else
-            while (step < end) {
-                Py_ssize_t middle = step + (end - step) / 2;
-                if (steps[middle] <= mantissa)
-                    step = middle + 1;
-                else
-                    end = middle;
+            end = middle;
+    }
+    uint64_t bin = ((uint64_t)(int64_t)exponent - 1 - (uint64_t)low) * (uint64_t)(n_steps + 1);
+    int64_t at = (int64_t)(bin + (uint64_t)step + 1);
+    return at < 0 ? 0 : at > last ? last : at;
+}
+
+/* The bins of m <= TILE numbers: all at once, and then those that are not positive and normal. */
+static inline void bins_of(const double *restrict values, Py_ssize_t m,
+                           const double *restrict steps, Py_ssize_t n_steps, int64_t low,
+                           int64_t last, int64_t *restrict bins)
+{
+    int64_t rare = n_steps > 16;
+    uint64_t step[TILE] = {0};
+    for (Py_ssize_t s = 0; !rare && s < n_steps; s++)
+        for (Py_ssize_t i = 0; i < m; i++) {
+            uint64_t b = bits_of(values[i]);
+            step[i] += steps[s] <= float_of((b & (ONE - 1)) | (UINT64_C(1022) << 52));
+        }
+    for (Py_ssize_t i = 0; i < m; i++) {
+        uint64_t b = bits_of(values[i]);
+        uint64_t bin = ((b >> 52) - 1023 - (uint64_t)low) * (uint64_t)(n_steps + 1);
+        int64_t at = (int64_t)(bin + step[i] + 1);
+        at = at < 0 ? 0 : at;
+        bins[i] = at > last ? last : at;
+        rare |= b - ONE >= EXPONENT - ONE;
+    }
+    for (Py_ssize_t i = 0; rare && i < m; i++)
+        if (n_steps > 16 || bits_of(values[i]) - ONE >= EXPONENT - ONE)
+            bins[i] = log_bin(values[i], steps, n_steps, low, last);
+}
+
+WIDE static void log_bins(const double *restrict values, Py_ssize_t n,
+                          const double *restrict steps, Py_ssize_t n_steps, int64_t low,
+                          int64_t last, int64_t *restrict bins)
+{
+    for (Py_ssize_t first = 0; first < n; first += TILE)
+        bins_of(values + first, n - first < TILE ? n - first : TILE, steps, n_steps, low, last,
+                bins + first);
+}
+
+/* Adds to `counts` how many entries of each column are in which bin below its centre, and then above:
+   kernel/_columns.py, ColumnBins. */
+WIDE static void column_bins(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
+                             const double *restrict center, const double *restrict unit,
+                             const double *restrict steps, Py_ssize_t n_steps, int64_t low,
+                             int64_t last, double *restrict w, int64_t *restrict counts)
+{
+    double far[TILE];
+    int64_t bins[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn(x + first * d, m, d, w);
+        for (Py_ssize_t c = 0; c < d; c++) {
+            double *restrict z = w + c * LINE;
+            int64_t *restrict table = counts + 2 * c * (last + 1);
+            for (Py_ssize_t i = 0; i < m; i++) {
+                z[i] = (z[i] - center[c]) / unit[c];
+                far[i] = fabs(z[i]);
             }
-        uint64_t bin = ((uint64_t)(int64_t)exponent - 1 - (uint64_t)low) * (uint64_t)(n_steps + 1);
-        int64_t at = (int64_t)(bin + (uint64_t)step + 1);
-        bins[i] = at < 0 ? 0 : at > last ? last : at;
+            bins_of(far, m, steps, n_steps, low, last, bins);
+            for (Py_ssize_t i = 0; i < m; i++)
+                if (bins[i] >= 0)
+                    table[bins[i] + (z[i] < 0 ? 0 : last + 1)]++;
+        }
     }
 }
 
@@ -648,6 +695,51 @@ WIDE static void pair_sums(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
     }
 }
 
+/* Adds to `sums` the rounded part of `grid` that an entry, clipped, lies beyond an interval; in units of
+   `most`: kernel/_bounded.py, BoundedSums. No part is larger than 2^30, which the caller sees to. */
+WIDE static void span_sums(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
+                           const double *restrict low, const double *restrict high,
+                           const double *restrict start, const double *restrict most, int entries,
+                           double grid, double *restrict w, int64_t *restrict sums)
+{
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn_those(x + first * d, m, d, entries ? ENTRIES : FINITE_ROWS, w);
+        for (Py_ssize_t c = 0; c < d; c++) {
+            const double *restrict y = w + c * LINE;
+            double a = start[c], b = start[d + c];
+            int64_t sum = 0;
+            for (Py_ssize_t i = 0; i < m; i++) {
+                double far = between(y[i], low[c], high[c]) - between(y[i], a, b);
+                far = between(grid * (far / most[c]), -FAR, FAR);
+                sum += (int64_t)(int32_t)rounded(y[i] == y[i] ? far : 0);
+            }
+            sums[c] += sum;
+        }
+    }
+}
+
+/* The first d of `width` entries of rows, from a centre in units if there are any, between bounds.
+   What does not count is NaN: kernel/_views.py, boxed. */
+WIDE static void boxed(const double *restrict x, Py_ssize_t n, Py_ssize_t width, Py_ssize_t d,
+                       const double *restrict low, const double *restrict high,
+                       const double *restrict center, const double *restrict unit, int entries,
+                       double *restrict w, double *restrict out)
+{
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn_those(x + first * width, m, width, entries ? ENTRIES : FINITE_ROWS, w);
+        for (Py_ssize_t c = 0; c < d; c++) {
+            double *restrict y = w + c * LINE;
+            for (Py_ssize_t i = 0; center && i < m; i++)
+                y[i] = (y[i] - center[c]) / unit[c];
+            for (Py_ssize_t i = 0; i < m; i++)
+                y[i] = y[i] == y[i] ? between(y[i], low[c], high[c]) : NAN;
+        }
+        turn_back(w, m, d, out + first * d);
+    }
+}
+
 /* ---- the nearest of k points: kernel/_lattice.py, nearest */
 
 /* For the vectors of a turned tile the number of the nearest of k points, and its squared distance.
@@ -939,6 +1031,21 @@ static PyObject *py_log_bins(PyObject *self, PyObject *args)
     return done(&a, Py_NewRef(Py_None));
 }
 
+static PyObject *py_column_bins(PyObject *self, PyObject *args)
+{
+    START;
+    long long low, last;
+    if (!PyArg_ParseTuple(args, "OOOOOLL", &o[0], &o[1], &o[2], &o[3], &o[4], &low, &last))
+        return NULL;
+    if (!take(&a, o, "ddddI") ||
+        !fits(&a, N(1) > 0 && N(2) == N(1) && N(0) % N(1) == 0 && last >= 0 &&
+                      N(4) % (2 * N(1)) == 0 && N(4) / (2 * N(1)) - 1 == last, N(1)))
+        return FAILED;
+    UNLOCKED(column_bins(a.at[0], N(0) / N(1), N(1), a.at[1], a.at[2], a.at[3], N(3), low, last,
+                         a.work, a.at[4]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
 static int columns_fit(const int64_t *columns, Py_ssize_t k, Py_ssize_t d)
 {
     for (Py_ssize_t j = 0; j < k; j++)
@@ -1089,6 +1196,41 @@ static PyObject *py_pair_sums(PyObject *self, PyObject *args)
     return done(&a, Py_NewRef(Py_None));
 }
 
+static PyObject *py_span_sums(PyObject *self, PyObject *args)
+{
+    START;
+    int entries;
+    double grid;
+    if (!PyArg_ParseTuple(args, "OOOOOOpd", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &entries,
+                          &grid))
+        return NULL;
+    if (!take(&a, o, "dddddI") ||
+        !fits(&a, N(1) > 0 && N(0) % N(1) == 0 && N(2) == N(1) && N(3) == 2 * N(1) &&
+                      N(4) == N(1) && N(5) == N(1), N(1)))
+        return FAILED;
+    UNLOCKED(span_sums(a.at[0], N(0) / N(1), N(1), a.at[1], a.at[2], a.at[3], a.at[4], entries,
+                       grid, a.work, a.at[5]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
+static PyObject *py_boxed(PyObject *self, PyObject *args)
+{
+    START;
+    Py_ssize_t width;
+    int entries;
+    if (!PyArg_ParseTuple(args, "OOOOOOnp", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &width,
+                          &entries))
+        return NULL;
+    if (!take(&a, o, "dddddD") ||
+        !fits(&a, N(1) > 0 && width >= N(1) && N(0) % width == 0 && N(2) == N(1) &&
+                      (N(3) == N(1) || !N(3)) && N(4) == N(3) && N(5) == N(0) / width * N(1),
+              width))
+        return FAILED;
+    UNLOCKED(boxed(a.at[0], N(0) / width, width, N(1), a.at[1], a.at[2],
+                   N(3) ? a.at[3] : NULL, a.at[4], entries, a.work, a.at[5]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
 static PyObject *py_nearest(PyObject *self, PyObject *args)
 {
     START;
@@ -1149,6 +1291,7 @@ static PyMethodDef methods[] = {
     {"norms", py_norms, METH_VARARGS, NULL},
     {"products", py_products, METH_VARARGS, NULL},
     {"log_bins", py_log_bins, METH_VARARGS, NULL},
+    {"column_bins", py_column_bins, METH_VARARGS, NULL},
     {"ranks", py_ranks, METH_VARARGS, NULL},
     {"codes", py_codes, METH_VARARGS, NULL},
     {"cells", py_cells, METH_VARARGS, NULL},
@@ -1156,6 +1299,8 @@ static PyMethodDef methods[] = {
     {"grid_cells", py_grid_cells, METH_VARARGS, NULL},
     {"grid_ends", py_grid_ends, METH_VARARGS, NULL},
     {"pair_sums", py_pair_sums, METH_VARARGS, NULL},
+    {"span_sums", py_span_sums, METH_VARARGS, NULL},
+    {"boxed", py_boxed, METH_VARARGS, NULL},
     {"nearest", py_nearest, METH_VARARGS, NULL},
     {"labels", py_labels, METH_VARARGS, NULL},
     {"coordinates", py_coordinates, METH_VARARGS, NULL},

@@ -16,12 +16,13 @@ from skdp import FriendlyCoreKMeans, PrivateMean, PrivateMedian
 from skdp.audit._tables import small_blocks
 from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._bins import LogBins, OctaveCells, UniformCells
-from skdp.kernel._bounded import BoxedSquares, Powers
+from skdp.kernel._bounded import BoundedSums, BoxedSquares, Powers
 from skdp.kernel._clusters import Nearest
-from skdp.kernel._columns import ColumnCells, EdgeCells
-from skdp.kernel._coordinates import Design, Frame
+from skdp.kernel._columns import ColumnBins, ColumnCells, EdgeCells
+from skdp.kernel._coordinates import Design, FeatureBox, Frame
 from skdp.kernel._lattice import nearest
 from skdp.kernel._ranks import Thresholds
+from skdp.kernel._views import Boxed, InBox
 from skdp.mechanisms import _compiled, ball_rows, ball_sum, finite_rows, gram_sum, row_norms
 from skdp.mechanisms._norms import products
 from skdp.readers import ArrayRows
@@ -106,6 +107,7 @@ def test_rows_in_a_ball_and_their_lengths(X, center, radius, bits, scaled, drop)
 def test_bins_of_lengths(x, per_octave, low):
     same(lambda: LogBins(per_octave, low, low + 9).index(np.abs(x)))
     same(lambda: LogBins(per_octave).index(x))
+    same(lambda: LogBins(per_octave).index(np.ldexp(1.0, np.arange(-1074, 1024))))
 
 
 @settings(max_examples=60, deadline=None)
@@ -151,6 +153,67 @@ def test_sums_between_bounds(X, low, width, degree, bits, flag):
     )
     level = np.linspace(0, 1, d)
     same(lambda: BoxedSquares(level, flag, degree == 1, bits).total(X / 30))
+    ends = np.full(d, low), np.full(d, low + width)
+    points = np.array([ends[0] + width / 2] * 2)
+    for start in (None, points, [ends[0], ends[0] + width / 4]):
+        start = start if start is None else np.array(start)
+        same(lambda start=start: BoundedSums(*ends, False, bits, flag, start).total(X))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    X=tables(),
+    low=st.sampled_from([-np.inf, -1e308, -2.0, -0.0, 0.0]),
+    width=st.sampled_from([0.0, 5e-324, 3.0, np.inf]),
+    center=st.sampled_from([0.0, -7.25, 1e308]),
+    radius=st.sampled_from([5e-324, 1e-9, 3.0, 1e308]),
+)
+def test_rows_in_boxes(X, low, width, center, radius):
+    def bits_of(view):
+        return view(X).view(np.uint64)
+
+    d = X.shape[1]
+    low, high = np.full(d, low), np.full(d, low + width)
+    center, radius = np.resize([center, 0.0], d), np.full(d, radius)
+    same(lambda: bits_of(InBox(low, high)))
+    same(lambda: bits_of(Boxed(center, radius)))
+    if d > 1:
+        same(lambda: bits_of(FeatureBox(np.array([low, high])[:, 1:])))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    X=tables(),
+    per_octave=st.sampled_from([1, 2, 7, 40]),
+    low=st.sampled_from([-1074, -3, 2]),
+    sides=st.sampled_from(["together", "apart", "in line"]),
+    starts=st.sampled_from([None, [0], [0, 3], [2, 4, 9], [-1, 5000]]),
+    center=st.sampled_from([0.0, -7.25, 1e308]),
+)
+def test_bins_of_columns(X, per_octave, low, sides, starts, center):
+    bins, d = LogBins(per_octave, low, low + 9), X.shape[1]
+    starts = None if starts is None else np.array(starts)
+    asked = ColumnBins(np.full(d, center), np.linspace(1e-300, 9, d), bins, sides, starts)
+    same(lambda: asked.total(X))
+    counts = asked.total(X)
+    with np.errstate(all="ignore"):
+        z = (np.asarray(X, dtype=np.float64) - asked.center) / asked.unit
+    at = bins.index(np.abs(z).ravel()).reshape(z.shape)
+    if starts is not None:
+        at = np.where(at < 0, -1, np.searchsorted(starts, at, side="right") - 1)
+    assert counts.shape == asked.shape and counts.sum() == np.count_nonzero(at >= 0)
+    n, j = (bins.n_bins if starts is None else len(starts)), d - 1
+    for cell in range(min(n, 12)):
+        below, above = (
+            np.count_nonzero((at[:, j] == cell) & side) for side in (z[:, j] < 0, ~(z[:, j] < 0))
+        )
+        if sides == "together":
+            assert counts[j, cell] == below + above
+        elif sides == "apart":
+            assert counts[j, :, cell].tolist() == [below, above]
+        else:
+            told = counts[j, [n - 1 - cell, n - 1 + cell]].tolist()
+            assert told == ([below, above] if cell else [below + above] * 2)
 
 
 @settings(max_examples=40, deadline=None)
