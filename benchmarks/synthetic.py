@@ -2,7 +2,8 @@
 
 ``python synthetic.py --peers FOLDER`` reads what ``_synthetic_peers.py`` has saved there as
 ``METHOD_TABLE_EPSILON.npz``; run that with the rho that ``--rho`` prints. All methods see the
-training rows; distances are to these, a boosted model is scored on the rows for tests.
+training rows; distances are to these, a boosted model is scored on the rows for tests. ``--page``
+writes the table of chosen pairs of the page from the JSON; **bold** is where SWIFT is better.
 """
 
 import argparse
@@ -34,6 +35,9 @@ def rho(epsilon):
 
 
 METHODS = "all pairs", "rows", "rows, target"
+CHOSEN = {"rows": '``"rows"``', "rows, target": "and ``target``", "swift": "SWIFT"}
+SHOWN = "pairs", "triples", "auc"
+PAGE = Path(__file__).parents[1] / "doc" / "_synthetic_table.rst"
 
 
 def release(codes, levels, epsilon, seed=0, method="all pairs"):
@@ -105,15 +109,14 @@ def quality(options, table):
     for name, rows in (("real rows", real), ("real rows, drawn again", again)):
         yield {"table": table, "method": name, **scores(rows, table)}
     for epsilon in options.epsilons:
-        for method in METHODS:
+        for method in options.methods:
             runs = []
             for seed in range(options.reps):
                 start = time.process_time()
                 rows = release(real, levels, epsilon, seed, method).sample()
                 seconds = time.process_time() - start
                 runs.append({**scores(rows, table), "cpu s": seconds})
-            mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
-            yield {"table": table, "method": method, "epsilon": epsilon, **mean}
+            yield {"table": table, "method": method, "epsilon": epsilon, **_summary(runs)}
         for peer in ("swift", "aim", "mst"):
             path = options.peers and options.peers / f"{peer}_{table}_{epsilon:g}.npz"
             if path and path.exists():
@@ -121,6 +124,44 @@ def quality(options, table):
                 cost = {"cpu s": float(saved["seconds"][0]), "MB": float(saved["megabytes"])}
                 told = scores(saved["rows"].astype(np.int64), table)
                 yield {"table": table, "method": peer, "epsilon": epsilon, **told, **cost}
+
+
+def _summary(runs):
+    """Return the number of runs, their means and the standard errors of these."""
+    told = {"fits": len(runs)}
+    for name in runs[0]:
+        values = [run[name] for run in runs]
+        told[name] = float(np.mean(values))
+        told[f"{name} +-"] = float(np.std(values, ddof=1) / len(values) ** 0.5) if values[1:] else 0
+    return told
+
+
+def page_table(content):
+    """Return the table of chosen pairs, by table and epsilon, and what SWIFT has made of each."""
+    lines = [".. written by python benchmarks/synthetic.py --page", "", ".. list-table::"]
+    lines += ["   :header-rows: 1", ""]
+    head = ["table", "epsilon", "rows", "fits", "pairs", "triples", "AUC", "CPU s"]
+    found = [row for table in TABLES for row in content[table] if row["method"] in CHOSEN]
+    for cells in [head, *(_cells(row, found) for row in found)]:
+        lines += [f"   {' ' if at else '*'} - {cell}" for at, cell in enumerate(cells)]
+    return "\n".join(lines) + "\n"
+
+
+def _cells(row, found):
+    ours = [
+        one
+        for one in found
+        if (one["table"], one["epsilon"]) == (row["table"], row["epsilon"])
+        and one["method"] in METHODS
+    ]
+    cells = [row["table"], f"{row['epsilon']:g}", CHOSEN[row["method"]], row.get("fits", 1)]
+    for name in SHOWN:
+        text = f"{row[name]:.{3 if name == 'auc' else 4}f}"
+        sign = 1 if name == "auc" else -1
+        wins = row["method"] == "swift" and sign * row[name] > max(sign * one[name] for one in ours)
+        spread = f" ({row[f'{name} +-']:.4f})" if row.get(f"{name} +-") else ""
+        cells.append(f"**{text}**" if wins else text + spread)
+    return [*cells, f"{row['cpu s']:.0f}"]
 
 
 def costs(_):
@@ -155,12 +196,17 @@ def main():
     parser.add_argument("--rho", action="store_true", help="print epsilon and rho, and end")
     parser.add_argument("--reps", type=int, default=10)
     parser.add_argument("--epsilons", type=float, nargs="*", default=EPSILONS)
+    parser.add_argument("--methods", choices=METHODS, nargs="*", default=METHODS)
+    parser.add_argument("--page", action="store_true", help="write the page from the JSON")
     parser.add_argument("--only", choices=[*TABLES, *REAL, "costs"])
     default = Path(__file__).parent / "results" / "synthetic.json"
     parser.add_argument("--json", type=Path, default=default)
     options = parser.parse_args()
     if options.rho:
         print("\n".join(f"{epsilon:g} {rho(epsilon)!r}" for epsilon in EPSILONS))
+        return
+    if options.page:
+        PAGE.write_text(page_table(json.loads(options.json.read_text())))
         return
     warnings.simplefilter("ignore", SeededNoiseWarning)
     names = [*TABLES, *([options.only] if options.only in REAL else [])]

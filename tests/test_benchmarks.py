@@ -1,7 +1,12 @@
 import math
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import skdp
 
 MU = 0.2367
 
@@ -148,3 +153,26 @@ def test_a_cell_is_clustered_by_all_methods(bench):
     row = clustering.measure(cell, 1)
     assert 1 <= row["median"] < 100 and row["one"] > 1
     assert row["FastLloyd"] >= 1 and row["warned"] in ("0/1", "1/1")
+
+
+@pytest.mark.slow
+def test_no_frequent_mistake_is_graded_below_b(bench):
+    mistakes = bench("mistakes")
+    grades = {
+        name: mistakes.grade(mistakes.told(act), patterns)
+        for name, (act, *patterns) in mistakes.MISTAKES.items()
+    }
+    assert len(grades) == 40 and {name for name, one in grades.items() if one > "B"} == set()
+    assert mistakes.grade("", ["seen"]) == mistakes.grade("Got 1", ["Got 2"]) == "D"
+
+
+def test_a_step_that_learns_in_a_pipeline_of_scikit_learn_is_told_once_a_line():
+    fitted = make_pipeline(skdp.PrivateStandardScaler(), skdp.PrivateMean())
+    learns = make_pipeline(StandardScaler(), skdp.PrivateMean())
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for pipeline in (fitted, learns, learns):
+            pipeline.fit(np.zeros((9, 1)))
+    told = [one for one in seen if one.category is skdp.exceptions.WeakGuaranteeWarning]
+    assert len(told) == 1 and "StandardScaler" in str(told[0].message)
+    assert told[0].filename == __file__

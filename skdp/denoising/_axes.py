@@ -99,7 +99,8 @@ def _per_column(name, value, n_features, common):
     if len(entries) != n_features:
         raise ValueError(
             f"{name} must be common to all columns or have one entry per column of X, which has "
-            f"{n_features}. Got {len(entries)} entries."
+            f"{n_features}. Got {len(entries)} entries. Write those of one column as a list in a "
+            f"list, {name}=[[low, ..., high]]."
         )
     return entries
 

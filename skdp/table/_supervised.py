@@ -66,7 +66,10 @@ NO_LABELS = (
     "else, as a continuous target has. Round it to codes, pass the numbers that are classes as "
     f"`classes`, use a regressor, or {IGNORED}"
 )
-OUTSIDE_CLASSES = f"y has labels that are not in `classes`. Add them, or {IGNORED}"
+OUTSIDE_CLASSES = (
+    "y has labels that are not in `classes`. Pass every label that may occur, as in "
+    f"classes=['no', 'yes'], or {IGNORED}"
+)
 NO_TYPE = (
     'Under invalid_rows="ignore" pass y as an array or a series, which has a type of its own: that '
     "of a list hangs on its entries."

@@ -25,8 +25,9 @@ __all__ = [
 ]
 
 BETWEEN = ("skdp", "sklearn", "joblib")  # the line of a user and a fit
-TOLD = set()  # of fits in a cross-validation: class, file and line
+TOLD = set()  # of fits within scikit-learn's: class, text, file and line
 FOLDS = {("sklearn.model_selection._validation", f"_fit_and_{do}") for do in ("score", "predict")}
+CHAINS = {("sklearn.pipeline", do) for do in ("_fit", "fit", "fit_predict", "fit_transform")}
 MOST_EPSILON, MOST_DELTA = 20, Fraction(1, 100)  # of a guarantee that is worth its name
 LOW_ACCURACY = "low accuracy: "  # begins a doubt in a report
 MOST_NAMED = 10  # columns, steps or groups in a line, lines in a warning
@@ -107,31 +108,44 @@ def warn_weak_claim(estimator, budget):
     if weak:
         told = "\n".join([f"{type(estimator).__name__} promises little:", *weak])
         warnings.warn(told, WeakGuaranteeWarning, stacklevel=stack_level())
-    if estimator.ledger is None and _is_cross_validated():
-        _warn_cross_validated(type(estimator).__name__)
+    name = type(estimator).__name__
+    if estimator.ledger is None and _frame_of(FOLDS):
+        _warn_of_line(
+            name,
+            "scikit-learn fits it for each fold and candidate, and each fit costs its epsilon "
+            "again. Nothing protects the scores. Use PrivateSearchCV or "
+            "metrics.private_cross_val_score; or pass a ledger, and show no scores.",
+        )
+    if pipeline := _frame_of(CHAINS):
+        for text in _learned_in(pipeline.f_locals["self"]):
+            _warn_of_line(name, f"in a pipeline of scikit-learn, {text} Use make_private_pipeline.")
 
 
-def _warn_cross_validated(name):
+def _warn_of_line(name, text):
     """Warn of the fits of one line together, once: a search would say it for each."""
     level = stack_level()
     frame = sys._getframe(level - 1)
-    line = name, frame.f_code.co_filename, frame.f_lineno
+    line = name, text, frame.f_code.co_filename, frame.f_lineno
     if line not in TOLD:
-        told = (
-            f"{name} promises little: scikit-learn fits it for each fold and candidate, and each "
-            "fit costs its epsilon again. Nothing protects the scores. Use PrivateSearchCV or "
-            "metrics.private_cross_val_score; or pass a ledger, and show no scores."
-        )
-        warnings.warn(told, WeakGuaranteeWarning, stacklevel=level)
+        warnings.warn(f"{name} promises little: {text}", WeakGuaranteeWarning, stacklevel=level)
         TOLD.add(line)  # not where warnings are errors: each fit is refused there
 
 
-def _is_cross_validated():
-    """Return whether scikit-learn fits now, for a score of parts of the rows."""
+def _frame_of(functions):
+    """Return the frame of scikit-learn that fits now, or None."""
     frame = sys._getframe(1)
-    while frame and (frame.f_globals.get("__name__"), frame.f_code.co_name) not in FOLDS:
+    while frame and (frame.f_globals.get("__name__"), frame.f_code.co_name) not in functions:
         frame = frame.f_back
-    return frame is not None
+    return frame
+
+
+def _learned_in(pipeline):
+    """Return what is wrong with steps that learn from rows and are not private, of their types."""
+    from skdp.contracts._chain import chain_problems, parts_of  # which need what fits are made of
+
+    future, now = "would learn from private rows", "learns from private rows"
+    problems = chain_problems(parts_of(pipeline)[0])
+    return [text.replace(future, now) for text in problems if future in text]
 
 
 def warn_low_accuracy(estimator):

@@ -4,6 +4,7 @@ from difflib import get_close_matches
 from functools import cache, wraps
 from importlib import import_module
 from inspect import Parameter, signature
+from math import inf
 
 __all__ = ["ExplainsNames", "explains_keywords", "meant"]
 
@@ -114,6 +115,11 @@ def explains_keywords(function):
     def __init__(self, *args, **named):
         if named and (unknown := next((n for n in named if n not in _known(function)), None)):
             raise TypeError(f"{type(self).__name__} has no parameter {_or(unknown, function)}")
+        if len(args) > (most := _by_place(function)):
+            raise TypeError(
+                f"{type(self).__name__} takes {most or 'no'} parameters without a name. Got "
+                f"{len(args)}: write the name of each, as in epsilon=1.0."
+            )
         function(self, *args, **named)
 
     return __init__
@@ -125,6 +131,15 @@ def _known(function):
     told = signature(function).parameters
     takes_all = any(one.kind is Parameter.VAR_KEYWORD for one in told.values())
     return _Any() if takes_all else frozenset(told) - {"self"}
+
+
+@cache
+def _by_place(function):
+    """Return how many parameters may be passed without their names."""
+    kinds = [one.kind for one in signature(function).parameters.values()]
+    if Parameter.VAR_POSITIONAL in kinds:
+        return inf
+    return kinds.count(Parameter.POSITIONAL_OR_KEYWORD) - 1
 
 
 class _Any:
