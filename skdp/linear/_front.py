@@ -10,10 +10,13 @@ from skdp.covariance._distance_histogram import release_distance_histogram
 from skdp.covariance._engine import covariance_plan
 from skdp.covariance._moments import release_moments
 from skdp.covariance._run import MOST_ENTRIES, CovarianceRun, DrawnRows
+from skdp.kernel._bins import LogBins
+from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import FeatureBox, Frame, SomeColumns
 from skdp.kernel._sums import BallProducts, Distances
-from skdp.linear._ranges import COLUMN_RANGES, release_column_ranges
 from skdp.location._counted import RowCount
+from skdp.scales._noise_level import noise_sum_quantile
+from skdp.scales._significance import RANGE, farthest_window
 
 __all__ = [
     "SIZES",
@@ -32,6 +35,16 @@ GRAM = Step("Gram", of=(BallProducts,))
 KNOWN = 4.0  # units in a public range
 FEW = 200.0  # rows times mu, below which a histogram of norms would be noise
 TYPICAL = 0.8  # root mean squares of a norm: the radius that stands for what is not seen
+
+# of a second look at columns whose places and units are known
+RANGES = 0.003, 0.04  # least and largest share
+COLUMN_RANGES = Step("column ranges", at_most=RANGES[1], of=(ColumnBins,))
+OCTAVES = LogBins(1, low=-2, high=40)
+WIDTHS = 1, 2, 4, 8
+BEYOND = 4.0  # times the edge of the highest cell that stands out: tails go on
+LEAST = 4.0  # units that a range reaches at least, on either side
+FAR = 1.3  # units of root mean square above which a unit is too small
+MIDDLE = 0.7  # of an octave, in root mean square, the upper edge is 1
 
 
 @dataclass(frozen=True)
@@ -148,3 +161,26 @@ def weighted_gram(table, design, *, n, share, most_noise=0.1):
             radius = max(spread.quantile(0.5), min(spread.quantile(LEVERAGE), most))
     moments = release_moments(drawn, design, radius=radius, share=share, sum_share=0, steps=(GRAM,))
     return WeightedGram(moments.gram / n, moments.noise(n), radius)
+
+
+def release_column_ranges(table, center, unit, *, n):
+    """Release how far the columns reach, and units that are not too small.
+
+    Rows beyond what is seen are few: they are to be clipped, column by column.
+    """
+    wanted = 60 * math.sqrt(table.n_features) / (n * table.budget.mu)
+    share = float(np.clip(wanted**2, *RANGES))
+    told = table.ask(ColumnBins(center, unit, OCTAVES), COLUMN_RANGES, share=share)
+    tops, roots = np.transpose([_read(row, told.scale, n) for row in told.value])
+    factor = np.where(roots > FAR, roots, 1.0)
+    unit = unit * factor
+    return np.maximum(BEYOND * tops / factor, LEAST) * unit, unit
+
+
+def _read(counts, sd, n):
+    """Return where the visible mass of a column ends, and its root mean square, in units."""
+    counts = counts.astype(float)
+    top = farthest_window(counts, {w: noise_sum_quantile(RANGE, w, scale=sd) for w in WIDTHS})
+    edges = np.array([OCTAVES.upper_edge(i) for i in range(max(top, 0) + 1)])
+    seen = np.where(counts[: len(edges)] > 2 * sd, counts[: len(edges)], 0.0)
+    return edges[-1], math.sqrt(seen @ np.square(MIDDLE * edges) / n)

@@ -6,21 +6,23 @@ from dataclasses import replace
 import numpy as np
 
 from skdp._unread import Unread
+from skdp.accounting import Plan, Step
+from skdp.kernel._sums import HALF, ScoreSum, table_of_numbers
+from skdp.kernel._terms import ClassCounts
 from skdp.mechanisms import finite_rows
 from skdp.model_selection._report_scorer import ReportScorer
-from skdp.model_selection._score_releases import (
-    release_score,
-    release_strength,
-    score_plan,
-    size_plan,
-)
 from skdp.model_selection._scorers import as_numbers, of_rows, scale_plan
 from skdp.readers._labels import is_missing
 from skdp.readers._tables import Tables
 from skdp.readers._target import column_of
+from skdp.scales._column_noise import with_law
 from skdp.utils._compat import safe_indexing
 
 __all__ = ["Runs", "Table", "as_float64", "split"]
+
+# what is released of held-out rows, and of how many rows there are
+SCORE = Step("score", of=(ScoreSum,))
+SIZE = Step("rows of a search", of=(ClassCounts,))
 
 
 class Table:
@@ -224,3 +226,37 @@ class Runs:
 def _released(model):
     given = model.get_params(deep=False)
     return {name: value for name, value in vars(model).items() if name not in given}
+
+
+def release_score(scores, curator):
+    """Release the mean of scores in [0, 1].
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): see :class:`skdp.kernel._sums.ScoreSum`; the score of a
+    row knows no other row.
+    """
+    release = table_of_numbers(scores, curator).ask(ScoreSum(), SCORE)
+    total, count = (float(entry) for entry in release.value)
+    return min(max(0.5 + total / max(count, HALF) / 2, -1.0), 2.0)
+
+
+def score_plan(budget):
+    """Return the plan of :func:`release_score`."""
+    return Plan(budget, with_law(budget, SCORE))
+
+
+def release_strength(codes, n_classes, curator):
+    """Release n, of rows with one code, or n times 4 p (1 - p), the mean over classes.
+
+    ``codes`` are those of classes, a number for each row, -1 of what is none of them.
+    """
+    told = table_of_numbers(codes, curator).ask(ClassCounts(n_classes), SIZE)
+    counts = np.maximum(told.real, 0.0)
+    n = max(float(counts.sum()), 1.0)
+    return n if n_classes < 2 else float(4 * n * np.mean(counts / n * (1 - counts / n)))
+
+
+def size_plan(budget):
+    """Return the plan of :func:`release_strength`."""
+    return Plan(budget, with_law(budget, SIZE))

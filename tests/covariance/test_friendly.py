@@ -17,12 +17,14 @@ from skdp.covariance.published._friendly import (
     SHARES,
     TAKEN,
     TOO_FEW,
+    average_distance,
+    exact_average,
     friendly_covariance,
     friendly_covariance_plan,
     friendly_factor,
+    part_matrices,
     parts_for,
 )
-from skdp.covariance.published._part_matrices import average_distance, exact_average, part_matrices
 from skdp.exceptions import AuditFailure, PlanError, SeededNoiseWarning
 from skdp.friendly.published import CovarianceDistance
 from skdp.gate._curator import Curator

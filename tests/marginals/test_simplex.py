@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from skdp.marginals._layout import workload_layout
-from skdp.marginals._projection import Polytope
-from skdp.marginals._simplex import Domain
+from skdp.marginals._projection import Domain, Polytope
 from skdp.scales._simplex import onto_simplex
 from tests.marginals._noisy import loss, noisy_tree, values_of
 

@@ -3,8 +3,8 @@ import pytest
 from scipy.special import ndtri
 
 from skdp import PrivateLinearRegression, PrivateMean
-from skdp.planning._columns import GRID, Column, stated_columns
 from skdp.planning._expected import Simulation
+from skdp.planning._families import GRID, Column, stated_columns
 
 AGES = {0: 17, 0.05: 19, 0.25: 28, 0.5: 37, 0.75: 48, 0.95: 63, 1: 90}
 WAGES = {0.1: 3.5, 0.5: 9.0, 0.9: 60.0, 1: 5000.0}

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from skdp.planning._solve import MOST, smallest
+from skdp.planning._questions import MOST, smallest
 
 ENDS = {"start": 1.0, "low": 1e-3, "high": 100.0}
 

@@ -667,11 +667,11 @@ ENGINE_FILES = {
     f"{room}/_{name}.py": f"{room}/engine"
     for room, names in {
         "covariance": """
-            clipping_loss bounded columns denoise engine moments release run distance_histogram
+            bounded columns denoise engine moments release run distance_histogram
             """,
         "linear": """
             calibration coarse_scales coefficients front gradients least_squares line
-            logit newton ranges target_range
+            logit newton target_range
             """,
         "location": """
             bounded_moments choice clip column_scales column_strategies
