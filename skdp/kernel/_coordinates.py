@@ -179,7 +179,7 @@ class SomeColumns(Coordinates):
         finite = finite_rows(block)
         if finite.all() and np.array_equal(self.columns, np.arange(block.shape[1])):
             return block.astype(float, copy=False)
-        chosen = block[:, self.columns].astype(float, copy=False)  # an index copies
+        chosen = np.take(block, self.columns, axis=1).astype(float, copy=False)  # a copy
         chosen[~finite] = np.nan
         return chosen
 
