@@ -24,7 +24,7 @@ def __getattr__(name):
     if name not in _ROOMS:
         if not name.startswith("_") and Path(__file__).with_name(name).is_dir():
             return import_module(f"skdp.{name}")
-        from skdp.utils._wrong_names import meant  # what else it may be, for the error alone
+        from skdp.utils._renamed import meant  # what else it may be, for the error alone
 
         other = "" if name.startswith("_") else meant(name, __all__)
         raise AttributeError(f"module 'skdp' has no attribute {name!r}{other}", name=name)

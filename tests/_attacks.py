@@ -1,5 +1,5 @@
 """Attacks that a released float has to withstand."""
 
-from skdp.audit._attacks import precision_attack
+from skdp.audit._bounds import precision_attack
 
 __all__ = ["precision_attack"]

@@ -13,7 +13,7 @@ import skdp.metrics
 import skdp.remote
 import skdp.stats
 from skdp.marginals import Bins
-from skdp.utils import _wrong_names
+from skdp.utils import _renamed
 
 ROWS = pd.DataFrame({"wage": np.arange(40.0) + 7654, "town": ["north", "south"] * 20})
 CALLS = {
@@ -164,15 +164,15 @@ def test_an_unknown_attribute_tells_the_known_one():
 
 
 def test_what_is_meant_is_there():
-    for text in _wrong_names.CLASSES.values():
+    for text in _renamed.CLASSES.values():
         for path in re.findall(r"skdp\.[\w.]+\w", text):
             assert attrgetter(path.removeprefix("skdp."))(skdp) is not None
     public = [getattr(skdp, name) for name in skdp.__all__]
     kinds = [one for one in public if isinstance(one, type)]
     parameters = {name for one in kinds for name in inspect.signature(one).parameters}
-    assert {one for names in _wrong_names.PARAMETERS.values() for one in names} <= parameters
+    assert {one for names in _renamed.PARAMETERS.values() for one in names} <= parameters
     pages = " ".join(one.__doc__ for one in kinds)
-    named = {one for names in _wrong_names.ATTRIBUTES.values() for one in names}
+    named = {one for names in _renamed.ATTRIBUTES.values() for one in names}
     named -= {one for one in named if any(callable(getattr(kind, one, None)) for kind in kinds)}
     assert [one for one in named if not re.search(rf"^    .*\b{one}\b.* : ", pages, re.M)] == []
 

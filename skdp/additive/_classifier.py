@@ -5,10 +5,9 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 
 from skdp.accounting import Budget, Plan
-from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
+from skdp.additive._base import COUNT, HELD, AdditiveModel, by_tables, release_count
 from skdp.additive._classes import CLASS_STEPS, count_classes, fit_classes, prior_model
 from skdp.additive._cycles import Model
-from skdp.additive._local_views import by_tables
 from skdp.additive._rules import (
     BINS,
     BINS_OF_CLASSES,

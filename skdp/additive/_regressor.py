@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from skdp.accounting import Budget, Plan
-from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
+from skdp.additive._base import COUNT, HELD, AdditiveModel, by_tables, release_count
 from skdp.additive._linear_part import (
     find_straight,
     fitted_line,
@@ -14,7 +14,6 @@ from skdp.additive._linear_part import (
     linear_contribution,
     straight_plan,
 )
-from skdp.additive._local_views import by_tables
 from skdp.additive._numbers import NUMBER_STEPS, fit_numbers, known_mean
 from skdp.additive._place import (
     TargetScale,

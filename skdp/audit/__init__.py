@@ -4,8 +4,12 @@
 fits thousands of times and bounds the privacy loss from below.
 """
 
-from skdp.audit._attacks import precision_attack
-from skdp.audit._bounds import clopper_pearson, epsilon_lower_bound, mu_lower_bound
+from skdp.audit._bounds import (
+    clopper_pearson,
+    epsilon_lower_bound,
+    mu_lower_bound,
+    precision_attack,
+)
 from skdp.audit._checks import LEAK_CHECKLIST, check_private_estimator, private_estimator_checks
 from skdp.audit._empirical import audit
 from skdp.audit._interference import non_interference

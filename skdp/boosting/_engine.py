@@ -16,8 +16,7 @@ from skdp.additive._cycles import (
     false_alarm_bound,
     run_cycle,
 )
-from skdp.additive._numbers import mean_step
-from skdp.additive._radius import next_radius, release_lengths
+from skdp.additive._numbers import mean_step, next_radius, release_lengths
 from skdp.additive._rules import (
     CELL_COUNTS,
     FLOOR_OF_CLASSES,

@@ -12,8 +12,8 @@ from skdp.cluster._locate import LOCATE_STEPS
 from skdp.cluster._outlying_groups import FLAT, PLACES_STEPS, SEARCH_STEPS, search_cells
 from skdp.cluster._parallel_search import run_parallel
 from skdp.cluster._refine import MOST_STEPS, REFINE_STEPS, refine
+from skdp.cluster._shrunken_centers import cluster_sums
 from skdp.cluster._split_merge import LOOK_STEPS, release_split_merge, split_merge_is_useful
-from skdp.cluster._sums import cluster_sums
 from skdp.cluster._synopsis import weighted_kmeans
 from skdp.kernel._ball_cover import BallCover, LocatedBall, bounded
 from skdp.kernel._cluster_sums import ClusterTotals
@@ -187,7 +187,8 @@ def _lifted(table, located, found, points, *, share):
 
     Notes
     -----
-    **Privacy**: of :func:`skdp.cluster._sums.cluster_sums`, with one ball for each place.
+    **Privacy**: of :func:`skdp.cluster._shrunken_centers.cluster_sums`, with one ball for each
+    place.
     """
     spaces, balls = tuple(f.subspace for f in found), [f.located for f in found]
     sizes = [len(z) for z in points]

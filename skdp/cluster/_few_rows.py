@@ -12,11 +12,10 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.cluster._lloyd_run import ball_points
 from skdp.cluster._refine import CLUSTERS
 from skdp.cluster._refined import refined
-from skdp.cluster._shrunken_centers import NoisyLloydStep, posterior_counts
-from skdp.cluster._starts import ball_points
-from skdp.cluster._sums import cluster_sums
+from skdp.cluster._shrunken_centers import NoisyLloydStep, cluster_sums, posterior_counts
 from skdp.cluster._synopsis import public_kmeans
 from skdp.kernel._ball_cover import LIMIT
 from skdp.kernel._cluster_sums import SecondMoments
@@ -85,8 +84,8 @@ def release_by_moments(table, located, n_clusters, *, seed=0, max_steps=STEPS):
 
     Notes
     -----
-    **Privacy**: of :func:`released_moments` and :func:`skdp.cluster._sums.cluster_sums`; the rest
-    is post-processing.
+    **Privacy**: of :func:`released_moments` and
+    :func:`skdp.cluster._shrunken_centers.cluster_sums`; the rest is post-processing.
     """
     prior = Prior.of(located)
     n, mean, spread, noise = released_moments(

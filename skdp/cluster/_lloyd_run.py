@@ -2,19 +2,21 @@
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
+from scipy.special import ndtri
 
 from skdp.accounting import Step
 from skdp.accounting._plan import release_mechanism
 from skdp.cluster._refined import in_table
-from skdp.cluster._shrunken_centers import NoisyLloydStep
-from skdp.cluster._starts import ball_points, spread_points
-from skdp.cluster._sums import cluster_sums
+from skdp.cluster._shrunken_centers import NoisyLloydStep, cluster_sums
+from skdp.cluster._synopsis import public_kmeans
 from skdp.kernel._cluster_sums import ClusterTotals
 from skdp.kernel._clusters import Nearest
+from skdp.utils._public import public_words
 
-__all__ = ["equal_step", "lloyd_run", "lloyd_step"]
+__all__ = ["ball_points", "equal_step", "lloyd_run", "lloyd_step", "spread_points"]
 
 COUNT_WEIGHT = 0.5  # of a count beside a row of unit length
 SURE, ALIVE = 2.0, 3.0  # noise sds of a count: to move a centre, to have rows at all
@@ -22,6 +24,9 @@ STAYED = (
     "some centers did not move in the last step: their rows do not exceed the noise. Use more "
     "rows, a larger epsilon or fewer clusters"
 )
+
+
+SAMPLE = 128  # points per centre
 
 
 def equal_step(budget, n_steps):
@@ -37,9 +42,9 @@ def lloyd_run(table, located, n_clusters, init, *, n_steps, seed=0):
 
     Notes
     -----
-    **Privacy**: that of :func:`skdp.cluster._sums.cluster_sums`, step by step. What follows from a
-    step, and where a cluster without rows starts again, is computed from releases and public
-    numbers.
+    **Privacy**: that of :func:`skdp.cluster._shrunken_centers.cluster_sums`, step by step. What
+    follows from a step, and where a cluster without rows starts again, is computed from releases
+    and public numbers.
     """
     d, share = table.n_features, Fraction(table.remaining / n_steps)
     planned = equal_step(table.budget, n_steps)
@@ -96,3 +101,21 @@ def _reseed_empty(y, told, radii, *key):
         if told.counts[i] >= ALIVE * told.count_sd:
             y[j] = y[i] + offsets[j] * radii[i] / math.sqrt(2)
     return y
+
+
+def ball_points(n, d, *key):
+    """Return n public uniform points of the unit ball, shape (n, d), a function of ``key``."""
+    words = public_words(n * (d + 1), *key)
+    uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    length, direction = uniform[:n] ** (1 / d), ndtri(uniform[n:]).reshape(n, d)
+    return direction * (length / np.sqrt(np.square(direction).sum(axis=1)))[:, None]
+
+
+@lru_cache(maxsize=16)
+def spread_points(k, d, seed=0):
+    """Return k points spread evenly over the unit ball: centres of k-means of a uniform sample.
+
+    Shapes: points (k, d).
+    """
+    sample = ball_points(k * SAMPLE, d, "ball", seed)
+    return public_kmeans(sample, k, seed=seed)[0]

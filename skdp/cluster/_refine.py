@@ -8,8 +8,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.cluster._radii import radii_from_cells, release_radii
 from skdp.cluster._refined import refined
-from skdp.cluster._shrunken_centers import NoisyLloydStep
-from skdp.cluster._sums import cluster_sums
+from skdp.cluster._shrunken_centers import NoisyLloydStep, cluster_sums
 from skdp.kernel._ball_cover import LIMIT
 from skdp.kernel._cluster_sums import ClusterTotals
 from skdp.kernel._clusters import Nearest, Reaches
@@ -48,7 +47,8 @@ def refine(
     Notes
     -----
     **Privacy**: of :func:`skdp.cluster._radii.release_radii` and
-    :func:`skdp.cluster._sums.cluster_sums`; the moves, and how many there are, are post-processing.
+    :func:`skdp.cluster._shrunken_centers.cluster_sums`; the moves, and how many there are, are
+    post-processing.
     """
     left = table.remaining if share is None else min(Fraction(share), table.remaining)
     k, d = centers.shape

@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.denoising._base import Denoiser
+from skdp.denoising._bayes import normal_prior
 from skdp.denoising._graph import read_graph
 from skdp.denoising._graph_denoisers import GraphWaveletDenoiser, TrendFilterDenoiser
-from skdp.denoising._james_stein import james_stein
-from skdp.denoising._normal_prior import normal_prior
 from skdp.denoising._npmle import npmle_rule
 from skdp.denoising._rules import LAWS, nonnegative, raw, slope_of, unbiased_risk
-from skdp.denoising._soft_threshold import shrunk
+from skdp.denoising._shrinkers import james_stein, shrunk
 from skdp.utils._compat import StrOptions
 from skdp.utils._numbers import stores_parameters
 

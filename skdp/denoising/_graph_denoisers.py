@@ -7,7 +7,7 @@ import numpy as np
 from skdp.denoising._base import Denoiser
 from skdp.denoising._graph import read_graph, spanning_forest
 from skdp.denoising._rules import Noise, Rule, unbiased_risk
-from skdp.denoising._soft_threshold import shrunk
+from skdp.denoising._shrinkers import shrunk
 from skdp.denoising._trend_filter import TrendFilter
 from skdp.denoising._wavelets import tree_wavelets
 from skdp.mechanisms import make_entropy

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import chdtri, ndtri
 
 from skdp.denoising._base import known_noise
-from skdp.denoising._james_stein import james_stein
+from skdp.denoising._shrinkers import james_stein
 from skdp.scales._noise_level import check_confidence
 
 __all__ = ["confidence_ball", "coordinate_interval", "linear_interval"]

@@ -1,16 +1,27 @@
 """James-Stein shrinkage and soft thresholds as transformers."""
 
+import math
 from numbers import Real
 
 import numpy as np
 
 from skdp.denoising._base import Denoiser
-from skdp.denoising._james_stein import james_stein
-from skdp.denoising._soft_threshold import shrunk
+from skdp.denoising._rules import Rule
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["JamesSteinDenoiser", "SoftThresholdDenoiser"]
+__all__ = [
+    "JamesSteinDenoiser",
+    "SoftThresholdDenoiser",
+    "james_stein",
+    "shrunk",
+    "sure_threshold",
+    "threshold_rule",
+    "universal_threshold",
+]
+
+
+CANDIDATES = 100  # thresholds tried for Laplace noise
 
 
 class JamesSteinDenoiser(Denoiser):
@@ -172,3 +183,120 @@ class SoftThresholdDenoiser(Denoiser):
 
     def _rule(self, y, noise):
         return shrunk(y, noise, self.threshold)
+
+
+def james_stein(y, noise, *, basis=None, positive_part=True, constant=None):
+    """Shrink y towards the span of ``basis``, or towards zero.
+
+    Shapes: basis (d, q).
+
+    Notes
+    -----
+    With V the diagonal of the variances, P the projection in the metric of V^-1, ``r = y - P y``,
+    ``Q = r' V^-1 r`` and ``T = sum v_i (1 - P_ii)``, the rule is ``P y + (1 - c / Q) r``. As
+    ``D_i Q = 2 r_i / v_i``, Stein's identity gives the change of risk against y::
+
+        E (c^2 + 4 c) |r|^2 / Q^2 - 2 c T / Q  <=  (c / Q) ((c + 4) max v - 2 T)
+
+    by ``|r|^2 <= max v Q``. It is negative for ``0 < c < 2 (T / max v - 2)``; here
+    ``c = T / max v - 2``, which for equal variances is d - q - 2, James and Stein's choice (Bock
+    1975 for unequal ones). For ``c <= 0`` the rule is y. The positive part is better still.
+    """
+    v = noise.variance
+    fitted, leverage = _project(y, v, basis)
+    r, free = y - fitted, 1 - leverage
+    c = max(float(v @ free) / v.max() - 2, 0.0) if constant is None else constant
+    Q = float(np.square(r) @ (1 / v))
+
+    def factor(q):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            kept = np.where(q > 0, 1 - c / q, 0.0 if c > 0 else 1.0)
+        return np.maximum(kept, 0.0) if positive_part else kept
+
+    def along(z):
+        moved = factor(Q + (2 * z * r + z * z * free) / v)
+        return fitted + leverage * z + moved * (r + z * free)
+
+    B = factor(np.float64(Q))
+    moving = 2 * c * np.square(r / Q) / v if Q > 0 and (B > 0 or not positive_part) else 0.0
+    return Rule(fitted + B * r, leverage + B * free + moving, along, "James-Stein")
+
+
+def _project(y, v, basis):
+    """Return P y and the diagonal of P, in the metric of the inverse variances."""
+    if basis is None:
+        return np.zeros_like(y), np.zeros_like(y)
+    sd = np.sqrt(v)
+    left, singular, _ = np.linalg.svd(basis / sd[:, None], full_matrices=False)
+    left = left[:, singular > 1e-12 * singular.max(initial=0.0)]
+    return sd * (left @ (left.T @ (y / sd))), np.square(left).sum(axis=1)
+
+
+def soft_threshold(y, threshold):
+    """Return ``sign(y) max(|y| - threshold, 0)``."""
+    return np.sign(y) * np.maximum(np.abs(y) - threshold, 0.0)
+
+
+def threshold_rule(y, noise, level):
+    """Soft threshold every coordinate at ``level`` times its noise scale."""
+    t = level * noise.scale
+    kept = (np.abs(y) > t).astype(float)
+    return Rule(soft_threshold(y, t), kept, lambda z: soft_threshold(y + z, t), "soft threshold")
+
+
+def universal_threshold(d, law="gaussian"):
+    """Return the level that noise alone hardly ever exceeds: the size of the largest of d draws.
+
+    Notes
+    -----
+    For Gaussian noise of unit variance (Balle & Wang 2018, Theorem 12) at ``t = sqrt(2 log d)``:
+    ``E |g - theta|^2 <= (2 log d + 1) (1 + sum min(theta_i^2, 1))``. For Laplace noise
+    the largest of d draws is about ``log d`` scales.
+    """
+    return math.sqrt(2 * math.log(d)) if law == "gaussian" else math.log(d)
+
+
+def sure_threshold(y, noise):
+    """Return the level with the least unbiased risk, unless y is too sparse to tell.
+
+    Notes
+    -----
+    SureShrink (Donoho & Johnstone 1995). For Gaussian noise, with ``u = |y| / sigma`` sorted, the
+    risk at level ``u_k`` is ``sum v + sum_{j <= k} v_j (u_j^2 - 2) + u_k^2 sum_{j > k} v_j``, and
+    it increases between the u. If ``mean y^2 / v - 1`` is below ``log2(d)^1.5 / sqrt(d)`` (in
+    units of what squared noise varies), the risk is too noisy a guide and the level is universal.
+    """
+    d, v, most = y.size, noise.variance, universal_threshold(y.size, noise.law)
+    unit = 1.0 if noise.gaussian else math.sqrt(5 / 2)  # of the standard deviation of z^2 / v
+    if np.mean(np.square(y) / v) - 1 <= unit * math.log2(max(d, 2)) ** 1.5 / math.sqrt(d):
+        return most
+    if not noise.gaussian:
+        levels = np.linspace(0, most, CANDIDATES)
+        return float(levels[np.argmin([_laplace_risk(y, noise, level) for level in levels])])
+    u = np.abs(y) / noise.scale
+    order = np.argsort(u)
+    u, v = np.append(0.0, u[order]), np.append(0.0, v[order])
+    below = np.cumsum(v * (np.square(u) - 2))
+    risk = below + np.square(u) * (v.sum() - np.cumsum(v))
+    return float(u[np.argmin(np.where(u <= most, risk, np.inf))])
+
+
+def _laplace_risk(y, noise, level):
+    """SURE with P(|y + z'| > t), the smoothed slope, in closed form; up to a constant."""
+    b, t = noise.scale, level * noise.scale
+    beyond = 1 - _laplace_cdf((t - y) / b) + _laplace_cdf((-t - y) / b)
+    return float(np.sum(np.minimum(np.square(y), t * t) + 2 * noise.variance * beyond))
+
+
+def _laplace_cdf(x):
+    tail = np.exp(-np.abs(x)) / 2
+    return np.where(x < 0, tail, 1 - tail)
+
+
+def shrunk(y, noise, level="sure"):
+    """Threshold at ``"sure"``, ``"universal"`` or a number of noise scales."""
+    if level == "sure":
+        level = sure_threshold(y, noise)
+    elif level == "universal":
+        level = universal_threshold(y.size, noise.law)
+    return threshold_rule(y, noise, level)

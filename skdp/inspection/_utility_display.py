@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.planning._fits import fitted_copy
+from skdp.planning._processes import fitted_copy
 from skdp.show._display import Display
 
 __all__ = ["UtilityDisplay"]

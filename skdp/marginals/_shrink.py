@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skdp.denoising._james_stein import james_stein
 from skdp.denoising._rules import Noise
+from skdp.denoising._shrinkers import james_stein
 from skdp.marginals._layout import set_numbers
 
 __all__ = ["row_count", "shrunk"]

@@ -9,7 +9,6 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._clusters import Nearest, Reaches
 from skdp.kernel._mixtures import MixtureMoments, second_shape
-from skdp.mixture._design import design, noise_loss
 from skdp.mixture._model_comparison import (
     RIVALS,
     isotropic_model,
@@ -19,7 +18,7 @@ from skdp.mixture._model_comparison import (
     rival_share,
     stray_cost,
 )
-from skdp.mixture._normal import quantile
+from skdp.mixture._normal import design, noise_loss, quantile
 from skdp.mixture._shrinkage_update import Estimate, updated
 from skdp.scales import LogBins
 

@@ -8,8 +8,7 @@ from scipy.linalg import solve_triangular
 from skdp.accounting import Step
 from skdp.kernel._mixture_lead import STEPS, Lead
 from skdp.kernel._mixtures import MixtureFrame
-from skdp.mixture._normal import quantile
-from skdp.mixture._roots import lower_root
+from skdp.mixture._normal import lower_root, quantile
 
 __all__ = [
     "RIVALS",

@@ -9,9 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtr, chdtri, gammaln
 
-__all__ = ["Clipped", "quantile"]
+from skdp.kernel._mixtures import FirstWeight
+
+__all__ = ["Clipped", "design", "lower_root", "noise_loss", "quantile"]
 
 SCALES = np.exp2(np.linspace(-6, 6, 1201))  # of sigma^2
+
+
+FLATTEST = 1e-13  # smallest eigenvalue of a covariance of columns of variance one
+
+
+QUANTILES = np.linspace(0.5, 0.98, 13)  # of the length of normal rows
+FOREIGN = 0.02  # nats that are lost for every clipped row of components that are not normal
 
 
 def quantile(d, p):
@@ -65,3 +74,61 @@ class Clipped:
         d, edge = self.d, self.rho**2
         inside = d * (d + 2) * chdtr(d + 4, edge) / edge
         return float((inside + d * (1 - chdtr(d + 2, edge))) / (d * (d + 2)))
+
+
+def lower_root(C):
+    """Return lower triangular roots of covariances (c, d, d), made positive where floats fail."""
+    try:
+        return np.linalg.cholesky(C)
+    except np.linalg.LinAlgError:
+        C = np.nan_to_num(C)
+        scale = np.sqrt(np.maximum(np.einsum("kii->ki", C), np.finfo(float).tiny))
+        values, vectors = np.linalg.eigh(C / scale[:, :, None] / scale[:, None])
+        values = np.maximum(values, FLATTEST)
+        upper = np.linalg.qr((vectors * np.sqrt(values)[:, None]).transpose(0, 2, 1), mode="r")
+        signs = np.where(np.einsum("kii->ki", upper) < 0, -1.0, 1.0)
+        return scale[:, :, None] * (upper * signs[:, :, None]).transpose(0, 2, 1)
+
+
+def design(kind, k, d, signal):
+    """Return the reach and the weights for components that are close to normal.
+
+    Notes
+    -----
+    Let the noise of the second moments have standard deviation s per row of a component, that of
+    numbers and vectors s / a0 and s / a1; s is proportional to ``sqrt(1 + a0^2 + a1^2)``. To second
+    order the loss per row is, for a component with a relative error e of its number, m of its mean,
+    l of its log scale and E of its shape, ``e^2/2 + |m|^2/2 + d l^2/4 + |E|^2/4``. Its mean is
+    ``(1 + a0^2 + a1^2) (A / a0^2 + B / a1^2 + C)``, least for ``a0^2 = sqrt(A/C)`` and
+    ``a1^2 = sqrt(B/C)``, where it is ``(sqrt A + sqrt B + sqrt C)^2`` over the squared signal.
+    Small reaches have the least noise, but what they tell of the covariance rests on the shape of a
+    normal distribution: so the reach grows with the signal.
+    """
+    _, reach, A, B, C = _best(kind, k, d, signal)
+    number, vector = (min(max((x / C) ** 0.25, 0.1), 2.0) for x in (A, B))
+    return float(reach), FirstWeight(number, vector)
+
+
+def noise_loss(kind, k, d, signal):
+    """Return the expected loss of log-likelihood per row of :func:`design`, in nats."""
+    return _best(kind, k, d, signal)[0]
+
+
+def _best(kind, k, d, signal):
+    choices = []
+    for p in QUANTILES:
+        clipped = Clipped(d, quantile(d, p) ** 0.5)
+        A, B, C = _noise(kind, k, clipped)
+        loss = (A**0.5 + B**0.5 + C**0.5) ** 2 / max(signal, 1.0) ** 2 + FOREIGN * (1 - p)
+        choices.append((loss, clipped.rho, A, B, C))
+    return min(choices)
+
+
+def _noise(kind, k, clipped):
+    d, entries = clipped.d, 1 if kind == "spherical" else clipped.d
+    scale = d / 4 / clipped.trace**2
+    free = {"spherical": 0, "diag": d - 1}.get(kind, d - 1 + d * (d - 1) / 2)
+    A = 0.5 + scale * clipped.second() ** 2
+    B = d / 2 * (clipped.rho / clipped.mean) ** 2
+    C = entries * scale + free / 4 / clipped.shape**2
+    return A, B, C / k**2 if kind == "tied" else C

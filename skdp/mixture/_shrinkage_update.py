@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.kernel._mixtures import MixtureFrame
-from skdp.mixture._normal import Clipped
-from skdp.mixture._roots import lower_root
+from skdp.mixture._normal import Clipped, lower_root
 
 __all__ = ["Estimate", "gain", "updated"]
 

@@ -18,14 +18,19 @@ from skdp.kernel._table import annex
 from skdp.mechanisms._repeats import trials_of
 from skdp.model_selection._budgets import least_rows, search_budgets
 from skdp.model_selection._candidates import candidates_of, check_runs, model_of, refuse_frozen
-from skdp.model_selection._curator import SearchCurator
-from skdp.model_selection._dry_run import dry_run
-from skdp.model_selection._plain import is_plain
-from skdp.model_selection._reading import classes_of, counted, in_memory, of_doubles, reads_numbers
+from skdp.model_selection._curator import SearchCurator, dry_run
+from skdp.model_selection._reading import (
+    classes_of,
+    counted,
+    in_memory,
+    is_plain,
+    of_doubles,
+    reads_numbers,
+    targets_of,
+)
 from skdp.model_selection._report_scorer import ReportScorer
 from skdp.model_selection._runs import Runs, Table, split
 from skdp.model_selection._scoring import SCORERS, own_scorer_notes, scorer_of
-from skdp.model_selection._targets import targets_of
 from skdp.model_selection._winner import WinnerMixin
 from skdp.readers._tables import tables_of
 from skdp.table._groups import read_groups

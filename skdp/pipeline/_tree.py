@@ -5,8 +5,9 @@ from sklearn.base import clone
 from skdp.contracts._chain import parts_of
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.rowwise._known import by_rows
+from skdp.utils._compat import VisualBlock
 
-__all__ = ["is_inside", "prepared", "spending", "unfold"]
+__all__ = ["block_of", "class_name", "is_inside", "prepared", "share_inside", "spending", "unfold"]
 
 # In this thread whatever joblib.parallel_config says, in memory, silent, and dense: scikit-learn
 # decides by the entries between sparse and dense, writes intermediate rows to disk, prints times.
@@ -56,3 +57,27 @@ def spending(steps):
 def _fitted_parts(step):
     """Return the fitted copies that a ColumnTransformer makes of its parts."""
     return [part[:2] for part in getattr(step, "transformers_", ())]
+
+
+def class_name(step):
+    """Return the class of a step, or the text that stands for it."""
+    return step if isinstance(step, str | None) else type(step).__name__
+
+
+def share_inside(shares, name):
+    """Return the share of a step with all that is inside it."""
+    return float(sum(s for path, s in shares.items() if is_inside(path, name)))
+
+
+def block_of(step, share):
+    """Return how a step is drawn: one that spends by itself tells its share."""
+    if not isinstance(step, PrivateEstimator) or not share:
+        return step
+    caption = f"{share:.0%} of the budget"
+    return VisualBlock(
+        "single",
+        step,
+        names=type(step).__name__,
+        name_caption=caption,
+        name_details=f"{step}, {caption}",
+    )

@@ -10,9 +10,8 @@ import numpy as np
 from scipy.special import bdtr
 
 from skdp.planning._families import PublicRows, bounds_of, family_of
-from skdp.planning._fits import fitted_copy
 from skdp.planning._measures import in_rows, inner, kind_of, predictor, seen_by_last, units
-from skdp.planning._processes import computed_apart
+from skdp.planning._processes import computed_apart, fitted_copy
 from skdp.utils._numbers import describe_parameter
 
 __all__ = ["ExpectedError", "Simulation"]

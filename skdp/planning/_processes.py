@@ -1,15 +1,18 @@
 """Independent computations, in processes of joblib where these are asked for."""
 
+import warnings
 from functools import partial
 
 from joblib import effective_n_jobs
+from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning, WeakGuaranteeWarning
 from skdp.utils._config import config_context, get_config
 from skdp.utils._progress import counts
 from skdp.utils._threads import one_thread
 
-__all__ = ["computed_apart"]
+__all__ = ["computed_apart", "fitted_copy"]
 
 
 def computed_apart(name, function, tasks, n_jobs=None):
@@ -35,3 +38,17 @@ def computed_apart(name, function, tasks, n_jobs=None):
 def _alone(config, function, *task):
     with config_context(**config), one_thread():
         return function(*task)
+
+
+def fitted_copy(estimator, X, y, seed, groups=None, **parameters):
+    """Return a fitted clone with these parameters and this seed, and without a ledger."""
+    copy = clone(estimator)
+    names = [(name, name.rpartition("__")[2]) for name in copy.get_params()]
+    given = {name: None for name, last in names if last == "ledger"}
+    if seed is not None:
+        given |= {name: seed for name, last in names if last == "random_state"}
+    copy.set_params(**given | parameters)
+    with warnings.catch_warnings():
+        for expected in (SeededNoiseWarning, LowAccuracyWarning, WeakGuaranteeWarning):
+            warnings.simplefilter("ignore", expected)
+        return copy.fit(X, y) if groups is None else copy.fit(X, y, groups=groups)

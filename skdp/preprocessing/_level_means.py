@@ -8,8 +8,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.additive._classes import COUNTED, class_strength, count_classes, link_of, prior_model
 from skdp.additive._cycles import CELL_COUNTS, Model
-from skdp.additive._numbers import MOVES, NUMBER_STEPS, known_mean, mean_step
-from skdp.additive._radius import release_lengths
+from skdp.additive._numbers import MOVES, NUMBER_STEPS, known_mean, mean_step, release_lengths
 from skdp.additive._rules import FEW, share_of_look
 from skdp.additive._smooth import TermPrior
 from skdp.kernel._cells import Binned, Codes

@@ -11,9 +11,8 @@ sorted; for maximum and minimum it is in any order, which they may change.
 
 import numpy as np
 
-from skdp.sensitivity._ends import sorted_ends
-
 __all__ = [
+    "STRIP",
     "bounded_max",
     "bounded_median",
     "bounded_min",
@@ -21,7 +20,12 @@ __all__ = [
     "bounded_sum",
     "max_of_largest",
     "rows_of_max",
+    "sorted_ends",
 ]
+
+
+STRIP = 2**14  # entries that stay in the first levels of the cache
+PART = 1 / 4  # of all entries: longer ends are no cheaper than a sort
 
 
 def bounded_median(s, *, sensitivity, center):
@@ -135,3 +139,19 @@ def _nonpositive(center):
             "of no rows."
         )
     return int(center)
+
+
+def sorted_ends(s, size):
+    """Order integers in place so that the smallest and the largest lie where a sort puts them.
+
+    Shapes: s (n,); returns (k,).
+    """
+    n = len(s)
+    if size > PART * n:
+        s.sort()
+        return s, s
+    s.partition([size, n - 1 - size])
+    lowest, highest = s[:size], s[n - size :]
+    lowest.sort()
+    highest.sort()
+    return lowest, highest

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.sensitivity._ends import STRIP, sorted_ends
+from skdp.sensitivity._closed import STRIP, sorted_ends
 from skdp.sensitivity._path import bounded_ordered
 from skdp.sensitivity._windows import Mean
 

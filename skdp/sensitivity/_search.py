@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skdp.sensitivity._ends import STRIP, sorted_ends
+from skdp.sensitivity._closed import STRIP, sorted_ends
 
 __all__ = [
     "End",

@@ -49,7 +49,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    from skdp.utils._wrong_names import meant  # for the error alone
+    from skdp.utils._renamed import meant  # for the error alone
 
     other = "" if name.startswith("_") else meant(name, __all__, "skdp.stats.")
     raise AttributeError(f"module 'skdp.stats' has no attribute {name!r}{other}", name=name)

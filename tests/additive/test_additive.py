@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 import skdp
 from skdp import PrivateAdditiveClassifier, PrivateAdditiveRegressor, PrivateBoostingRegressor
-from skdp.additive._radius import Lengths, next_radius
+from skdp.additive._numbers import Lengths, next_radius
 from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

@@ -16,7 +16,7 @@ from skdp.exceptions import LowAccuracyWarning
 from skdp.gate._curator import replaced_curator
 from skdp.kernel._mixtures import MixtureFrame
 from skdp.kernel._table import Table
-from skdp.mixture._roots import lower_root
+from skdp.mixture._normal import lower_root
 from skdp.readers import ArrayRows
 
 pytestmark = pytest.mark.filterwarnings(

@@ -5,8 +5,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from skdp import FriendlyCoreKMeans, LloydKMeans
-from skdp.cluster._shrunken_centers import NoisyLloydStep, posterior_counts, shrink_centers
-from skdp.cluster._sums import ClusterSums
+from skdp.cluster._shrunken_centers import (
+    ClusterSums,
+    NoisyLloydStep,
+    posterior_counts,
+    shrink_centers,
+)
 from skdp.exceptions import LowAccuracyWarning
 
 CENTERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])

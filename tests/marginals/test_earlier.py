@@ -9,8 +9,8 @@ import pytest
 
 import skdp
 from skdp import MarginalReleaser
-from skdp.marginals._earlier import joined
 from skdp.marginals._layout import Measurement, workload_layout
+from skdp.marginals._synthetic_rows import joined
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),

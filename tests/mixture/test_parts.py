@@ -7,8 +7,7 @@ from scipy.stats import chi
 
 from skdp.kernel._lattice import UNIT
 from skdp.kernel._mixtures import MixtureFrame, _certified, exponential, integer_shares
-from skdp.mixture._design import design
-from skdp.mixture._normal import Clipped, quantile
+from skdp.mixture._normal import Clipped, design, quantile
 from skdp.mixture._shrinkage_update import _shaped, gain
 
 

@@ -157,8 +157,9 @@ PUBLIC = {
         "failure": "a probability in a plan",
         "value": "of epsilon or delta",
     },
-    "utils/_renamed.py": {"old": "a name in skdp", "new": "a name in skdp"},
-    "utils/_wrong_names.py": {
+    "utils/_renamed.py": {
+        "old": "a name in skdp",
+        "new": "a name in skdp",
         "_or": "names of parameters",
         "unknown": "a name that was passed",
         "function": "a name in skdp",
@@ -318,7 +319,7 @@ PUBLIC = {
         "planned": "its unit",
     },
     "model_selection/_report_scorer.py": {"names": "of metrics"},
-    "model_selection/_dry_run.py": {"tried": "a candidate", "error": "about made-up rows"},
+    "model_selection/_curator.py": {"tried": "a candidate", "error": "about made-up rows"},
     "mixture/_private_gmm.py": {"n_features": "public"},
     "pipeline/_from_sklearn.py": {
         "key": "of a parameter",
@@ -404,7 +405,6 @@ BASE = {
     "_private_state",
     "_numbers",
     "_renamed",
-    "_wrong_names",
     "_progress",
     "_public",
     "_results",
@@ -465,8 +465,7 @@ IMPORTS = {
     "_config": set(),
     "_private_state": set(),
     "_numbers": {"_compat", "_renamed"},
-    "_renamed": {"_warnings", "_wrong_names"},
-    "_wrong_names": set(),
+    "_renamed": {"_warnings"},
     "_private_part": {"_config", "_private_state", "_threads", "exceptions"},
     "_progress": {"_config"},
     "_public": {"_numbers"},
@@ -660,7 +659,7 @@ IMPORTS = {
     | {"audit", "_curator", "_estimator", "contracts", "location", "model_selection"},
     "base": ENGINE - {"location/engine"}
     | {"_curator", "_estimator", "_private_state", "contracts"},
-    "__init__": {"accounting", "_wrong_names"},
+    "__init__": {"accounting", "_renamed"},
 }
 # Files of a task room that are engines: their own room in the graph.
 ENGINE_FILES = {
@@ -685,7 +684,6 @@ ENGINE_FILES = {
 FOLDERS = {
     "utils": """
         _compat _config _warnings _private_state _numbers _progress _public _threads _renamed
-        _wrong_names
         """,
     "gate": """
         _parallel _accountant _curator _budget_allocation

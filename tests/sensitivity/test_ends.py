@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from skdp.sensitivity import Quantile, _ends, _mean
+from skdp.sensitivity import Quantile, _closed, _mean
 from skdp.sensitivity._bounded import StandardDeviation, SumOfSquares, Variance, bounded_spread
-from skdp.sensitivity._closed import bounded_max, bounded_min
-from skdp.sensitivity._ends import sorted_ends
+from skdp.sensitivity._closed import bounded_max, bounded_min, sorted_ends
 from skdp.sensitivity._mean import bounded_mean
 from skdp.sensitivity._path import bounded_ordered
 from skdp.sensitivity._windows import Mean
@@ -84,7 +83,7 @@ def test_spreads_need_no_order():
                 D = min(D, 2**50)
                 with pytest.MonkeyPatch.context() as patch:
                     g = bounded_spread(s.copy(), f, sensitivity=D)
-                    patch.setattr(_ends, "PART", 0)
+                    patch.setattr(_closed, "PART", 0)
                     assert g == bounded_spread(s.copy(), f, sensitivity=D)
 
 
@@ -97,5 +96,5 @@ def test_ends_of_which_all_are_sorted(rng, monkeypatch):
         assert np.array_equal(lowest, np.sort(x)[: len(lowest)])
         assert np.array_equal(highest, np.sort(x)[300 - len(highest) :])
         assert np.array_equal(np.sort(s), np.sort(x))
-    monkeypatch.setattr(_ends, "PART", 0)
+    monkeypatch.setattr(_closed, "PART", 0)
     assert len(sorted_ends(x, 1)[0]) == 300
