@@ -1,6 +1,5 @@
 """What additive models of classes and of numbers share: features as cells, terms, and plots."""
 
-from functools import partial, wraps
 from numbers import Integral
 
 import numpy as np
@@ -19,13 +18,12 @@ from skdp.kernel._views import Targets
 from skdp.readers._dated import Dated
 from skdp.scales._bins import bin_steps, find_bins
 from skdp.scales._noise_level import check_confidence
-from skdp.table._batched import fitted_alone, lazy_result, tables_for
 from skdp.table._schema import numbers_of_dates
 from skdp.table._target import Coding, Selection, coded_columns
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._renamed import Renamed
 
-__all__ = ["COUNT", "HELD", "AdditiveModel", "by_tables", "centred_terms", "plain", "release_count"]
+__all__ = ["COUNT", "HELD", "AdditiveModel", "centred_terms", "plain", "release_count"]
 
 COUNT = Step("row count", at_most=ROW_COUNT, of=(Count,))
 HELD = (
@@ -205,16 +203,3 @@ def centred_terms(values, counts, intercept):
 def plain(values):
     """Return values of cells without the axis of outputs, the last, if it has one entry."""
     return np.ascontiguousarray(values[..., 0] if values.shape[-1] == 1 else values)
-
-
-def by_tables(method):
-    """Let a method of the rows of a table map the pieces of a source, each when it is read."""
-
-    @wraps(method)
-    def mapped(self, X):
-        tables = tables_for(self, X)
-        if tables is None:
-            return method(self, X)
-        return lazy_result(tables, partial(method, fitted_alone(self)))
-
-    return mapped

@@ -5,7 +5,7 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 
 from skdp.accounting import Budget, Plan
-from skdp.additive._base import COUNT, HELD, AdditiveModel, by_tables, release_count
+from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
 from skdp.additive._classes import CLASS_STEPS, count_classes, fit_classes, prior_model
 from skdp.additive._cycles import Model
 from skdp.additive._rules import (
@@ -20,6 +20,7 @@ from skdp.additive._rules import (
 from skdp.kernel._cells import n_cells
 from skdp.kernel._terms import Logistic
 from skdp.location._public import column_ranges
+from skdp.table._batched import by_tables
 from skdp.table._row_methods import AccuracyMixin
 from skdp.table._target import Selection, coded_classes
 from skdp.utils._numbers import stores_parameters

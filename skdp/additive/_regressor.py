@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from skdp.accounting import Budget, Plan
-from skdp.additive._base import COUNT, HELD, AdditiveModel, by_tables, release_count
+from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
 from skdp.additive._linear_part import (
     find_straight,
     fitted_line,
@@ -34,6 +34,7 @@ from skdp.additive._rules import (
 )
 from skdp.kernel._terms import Clipped
 from skdp.location._public import column_ranges
+from skdp.table._batched import by_tables
 from skdp.table._row_methods import ExplainedVarianceMixin
 from skdp.table._target import Selection
 from skdp.utils._numbers import stores_parameters

@@ -93,16 +93,22 @@ class BoostingModel(AdditiveModel):
         told = super()._release(table)
         return {name: value for name, value in told.items() if name not in OF_A_LINE}
 
-    def _plan_of_pairs(self, table, strength, n_features):
-        """Return the pairs that are asked for, and the constraints; 0 pairs if rows are too few."""
-        wanted = self._pairs(n_features)
+    def _fit_with_pairs(self, table, *place, strength, edges, n_cycles, **known):
+        """Return what ``_fit_terms`` returns: without pairs if none is asked for, or few rows."""
+        fit_features, fit_pairs = self._fits
+        n_features, known = len(edges), {"edges": edges, **known}
+        wanted, monotone = self._pairs(n_features), Monotone(self._signs(n_features))
         if wanted not in (0, []) and not has_enough_for_pairs(
             strength, n_features, self._target == "class"
         ):
             if n_features > 1:
                 table.decide(FEW)
             wanted = 0
-        return wanted, Monotone(self._signs(n_features))
+        if wanted in (0, []):
+            known |= {"n_cycles": n_cycles, "priors_of": monotone.of_features}
+            return fit_features(table, *place, **known)
+        known |= {"strength": strength, "wanted": wanted, "monotone": monotone}
+        return fit_pairs(table, *place, **known)
 
     def _shown(self, model, counts, step):
         return pair_terms(model, counts, step)

@@ -187,27 +187,11 @@ class PrivateBoostingClassifier(BoostingModel, PrivateAdditiveClassifier):
         if not all(isinstance(w, Real) and 0 < w < math.inf for w in weights):
             raise ValueError(WEIGHTS.format(self.class_weight))
 
-    def _fit_terms(self, table, *, edges, ordered, number, n_cycles):
+    _fits = fit_classes, fit_pairs_of_classes
+
+    def _fit_terms(self, table, *, number, **known):
         strength = class_strength(number, table.budget.mu)
-        wanted, monotone = self._plan_of_pairs(table, strength, len(edges))
-        if wanted in (0, []):
-            return fit_classes(
-                table,
-                edges=edges,
-                ordered=ordered,
-                number=number,
-                n_cycles=n_cycles,
-                priors_of=monotone.of_features,
-            )
-        return fit_pairs_of_classes(
-            table,
-            edges=edges,
-            ordered=ordered,
-            number=number,
-            strength=strength,
-            wanted=wanted,
-            monotone=monotone,
-        )
+        return self._fit_with_pairs(table, strength=strength, number=number, **known)
 
     def _weighed(self, intercept, classes, number):
         if self.class_weight is None or len(classes) < 2:

@@ -166,29 +166,10 @@ class PrivateBoostingRegressor(BoostingModel, PrivateAdditiveRegressor):
         ledger=None,
     ): ...
 
-    def _fit_terms(self, table, place, *, n, edges, ordered, n_cycles):
-        strength = n * table.budget.mu
-        wanted, monotone = self._plan_of_pairs(table, strength, len(edges))
-        if wanted in (0, []):
-            return fit_numbers(
-                table,
-                place,
-                n=n,
-                edges=edges,
-                ordered=ordered,
-                n_cycles=n_cycles,
-                priors_of=monotone.of_features,
-            )
-        return fit_pairs_of_numbers(
-            table,
-            place,
-            n=n,
-            edges=edges,
-            ordered=ordered,
-            strength=strength,
-            wanted=wanted,
-            monotone=monotone,
-        )
+    _fits = fit_numbers, fit_pairs_of_numbers
+
+    def _fit_terms(self, table, place, *, n, **known):
+        return self._fit_with_pairs(table, place, strength=n * table.budget.mu, n=n, **known)
 
     def _in_unit(self, told, unit):
         return super()._in_unit(told, unit) | {"importance_": told["importance_"] * unit}

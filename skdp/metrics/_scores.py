@@ -8,7 +8,6 @@ from skdp.readers._sources import source_of
 
 __all__ = ["as_scores", "scores_of", "with_keys", "with_keys_of"]
 
-NO_SCORES = "a report needs scores and labels: fit(y_true, y_score). Got one of them alone."
 NO_PROBABILITIES = (
     "the model has no predict_proba and classes_, so it has no probabilities. Wrap it in "
     "sklearn.calibration.CalibratedClassifierCV, or pass scores between 0 and 1 to fit."

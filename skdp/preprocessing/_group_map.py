@@ -3,11 +3,11 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Joined, Rows
+from skdp.preprocessing._row_map import MapByFunction
 from skdp.readers._ids import persons_of
 from skdp.readers._tables import tables_of
 from skdp.rowwise._dummy_rows import N_TAME, dummy_rows
@@ -45,7 +45,7 @@ SOME = (
 )
 
 
-class GroupMap(TransformerMixin, BaseEstimator):
+class GroupMap(MapByFunction):
     """Make one row of all rows of a group, by a function of these rows alone.
 
     With ``groups`` a fit protects persons with all their rows. After this step of a private
@@ -205,19 +205,10 @@ class GroupMap(TransformerMixin, BaseEstimator):
     def _table(self, X, *, reset):
         if tables_of(X) is not None:
             raise ValueError(IN_PIECES)
-        if hasattr(X, "columns"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
-        return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
+        return super()._table(X, reset=reset)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "n_features_out_")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.no_validation = True  # entries are the function's business
-        return tags
 
     def __skdp_contract__(self):
         """Return what this step reads and yields: rows, of each group one."""

@@ -5,15 +5,11 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.accounting import Plan
-from skdp.columns import rank_steps
 from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.location._public import bounds_vectors
-from skdp.location._quantiles import rank_rule
 from skdp.location._rank_release import release_quantiles
-from skdp.preprocessing._scaler import Scaler
+from skdp.preprocessing._scaler import RankScaler
 from skdp.readers._dated import Dated, calendars_of, in_dates
-from skdp.scales._column_noise import check_strength, column_budget
 from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
 from skdp.utils._compat import Interval, StrOptions
@@ -25,7 +21,7 @@ UNTOLD = "the edges of the bins are not known: all rows are in the first. Use a 
 
 
 @transforms_pieces
-class PrivateKBinsDiscretizer(WeightsMixin, Scaler):
+class PrivateKBinsDiscretizer(WeightsMixin, RankScaler):
     """Cut columns of numbers into bins of about equally many rows, at released quantiles.
 
     A private :class:`sklearn.preprocessing.KBinsDiscretizer` with ``strategy="quantile"``. Nothing
@@ -96,12 +92,10 @@ class PrivateKBinsDiscretizer(WeightsMixin, Scaler):
     """
 
     _parameter_constraints: dict = {
-        **Scaler._parameter_constraints,
+        **RankScaler._parameter_constraints,
         "n_bins": [Interval(Integral, 2, 1000, closed="both")],
         "encode": [StrOptions({"onehot-dense", "ordinal"})],
-        "bounds": ["array-like", None],
     }
-    _weighs_groups = _gaps = True
     bin_edges_, bin_medians_ = Dated(), Dated()
 
     @stores_parameters
@@ -118,18 +112,6 @@ class PrivateKBinsDiscretizer(WeightsMixin, Scaler):
         random_state=None,
         ledger=None,
     ): ...
-
-    def _group_rule(self, n_features):
-        return rank_rule(n_features)
-
-    def _check_public(self, n_features):
-        bounds_vectors(self.bounds, n_features)
-        check_strength(self._budget(column_budget), n_features)
-
-    def plan(self):
-        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
-        budget = self._budget(column_budget)
-        return Plan(budget, rank_steps(budget, bounded=self.bounds is not None))
 
     def _release(self, table):
         q = np.arange(1, 2 * self.n_bins) / (2 * self.n_bins)

@@ -5,14 +5,10 @@ from numbers import Real
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.accounting import Plan
 from skdp.accounting._plan import release_mechanism
-from skdp.columns import rank_steps
 from skdp.location._public import bounds_vectors
-from skdp.location._quantiles import rank_rule
 from skdp.location._rank_release import release_quantiles
-from skdp.preprocessing._scaler import Scaler
-from skdp.scales._column_noise import check_strength, column_budget
+from skdp.preprocessing._scaler import RankScaler
 from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateRobustScaler"]
@@ -26,7 +22,7 @@ EQUAL = (
 )
 
 
-class PrivateRobustScaler(Scaler):
+class PrivateRobustScaler(RankScaler):
     """Subtract medians and divide by ranges of quantiles that were released with noise.
 
     A private :class:`sklearn.preprocessing.RobustScaler`. Nothing needs to be known about the
@@ -103,12 +99,11 @@ class PrivateRobustScaler(Scaler):
     """
 
     _parameter_constraints: dict = {
-        **Scaler._parameter_constraints,
+        **RankScaler._parameter_constraints,
         "with_centering": ["boolean"],
         "with_scaling": ["boolean"],
         "quantile_range": [tuple],
         "unit_variance": ["boolean"],
-        "bounds": ["array-like", None],
     }
 
     @stores_parameters
@@ -128,11 +123,6 @@ class PrivateRobustScaler(Scaler):
         ledger=None,
     ): ...
 
-    _weighs_groups = _gaps = True
-
-    def _group_rule(self, n_features):
-        return rank_rule(n_features)
-
     def _check_public(self, n_features):
         ends = self.quantile_range
         if len(ends) != 2 or not all(isinstance(q, Real) for q in ends):
@@ -147,13 +137,7 @@ class PrivateRobustScaler(Scaler):
                 "with_centering=False and with_scaling=False leave nothing to release. Set one of "
                 "them."
             )
-        bounds_vectors(self.bounds, n_features)
-        check_strength(self._budget(column_budget), n_features)
-
-    def plan(self):
-        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
-        budget = self._budget(column_budget)
-        return Plan(budget, rank_steps(budget, bounded=self.bounds is not None))
+        super()._check_public(n_features)
 
     def _release(self, table):
         ends = [q / 100 for q in self.quantile_range]

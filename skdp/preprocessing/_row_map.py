@@ -17,7 +17,7 @@ from skdp.table._row_methods import NamesOutMixin
 from skdp.utils._compat import StrOptions, fit_context
 from skdp.utils._numbers import PlainNumbers, stores_parameters
 
-__all__ = ["RowMap"]
+__all__ = ["MapByFunction", "RowMap"]
 
 
 def _goes_back(row_map):
@@ -29,8 +29,25 @@ def _goes_back(row_map):
     return True
 
 
+class MapByFunction(TransformerMixin, BaseEstimator):
+    """Base of maps by a function of the caller, whose business entries are."""
+
+    def _table(self, X, *, reset):
+        """Return a table in memory, a frame as it is."""
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.no_validation = True  # entries are the function's business
+        return tags
+
+
 @transforms_tables
-class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
+class RowMap(NamesOutMixin, PlainNumbers, MapByFunction):
     """Map every row by a function of that row alone.
 
     In a private pipeline a row may have no influence on what becomes of the other rows. So the
@@ -209,17 +226,7 @@ class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
 
     def _table(self, X, *, reset):
         tables = tables_of(X)
-        X = X if tables is None else tables.head()
-        if hasattr(X, "columns"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
-        return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.no_validation = True  # entries are the function's business
-        return tags
+        return super()._table(X if tables is None else tables.head(), reset=reset)
 
     def __skdp_contract__(self):
         """Return what this step reads and yields: rows, each by itself."""

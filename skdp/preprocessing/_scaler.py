@@ -6,16 +6,21 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from skdp.accounting import Plan
+from skdp.columns import rank_steps
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Rows
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._statistic import RowMap, public, refuse
 from skdp.location._column_estimator import ColumnEstimator
+from skdp.location._public import bounds_vectors
+from skdp.location._quantiles import rank_rule
 from skdp.readers._dated import calendars_of, in_dates
+from skdp.scales._column_noise import check_strength, column_budget
 from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
 
-__all__ = ["Scaler"]
+__all__ = ["RankScaler", "Scaler"]
 
 
 @transforms_pieces
@@ -77,6 +82,25 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     def __skdp_contract__(self):
         """Return what this step reads and yields: rows, by a row-wise map that was released."""
         return Contract((Rows,), yields=lambda kind: Rows(), spends=True, weight=0.25)
+
+
+class RankScaler(Scaler):
+    """Base of scalers by released quantiles, with the parameter ``bounds``."""
+
+    _parameter_constraints: dict = {**Scaler._parameter_constraints, "bounds": ["array-like", None]}
+    _weighs_groups = _gaps = True
+
+    def _group_rule(self, n_features):
+        return rank_rule(n_features)
+
+    def _check_public(self, n_features):
+        bounds_vectors(self.bounds, n_features)
+        check_strength(self._budget(column_budget), n_features)
+
+    def plan(self):
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
+        budget = self._budget(column_budget)
+        return Plan(budget, rank_steps(budget, bounded=self.bounds is not None))
 
 
 @public

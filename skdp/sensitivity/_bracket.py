@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.sensitivity._cells import FIRST, LAST, Wanted
+from skdp.sensitivity._path import bisected
 
 __all__ = ["Order", "told_by_bracket", "wanted_by_bracket"]
 
@@ -121,14 +122,7 @@ class _Path:
         self.order, self.n, self.f, self.D, self.c = order, n, statistic, D, c
 
     def value(self):
-        low, high = self.bracket(0, self.n)
-        while low < high:
-            t = (low + high + 1) // 2
-            reached = self.reaches(t)
-            if reached is None:
-                return None
-            low, high = (t, high) if reached else (low, t - 1)
-        return low
+        return bisected(*self.bracket(0, self.n), self.reaches)
 
     def bracket(self, i, j):
         """Return bounds of the value on the window of the m entries from i to j.

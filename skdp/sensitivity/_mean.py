@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.sensitivity._closed import STRIP, sorted_ends
-from skdp.sensitivity._path import bounded_ordered
+from skdp.sensitivity._path import bisected, bounded_ordered
 from skdp.sensitivity._windows import Mean
 
 __all__ = ["Outline", "bounded_mean", "mean_of_ends"]
@@ -111,14 +111,7 @@ class _Ends:
 
     def value(self):
         """Return g, or None if the ends do not tell it."""
-        low, high = self.bracket(0, 0)
-        while low < high:
-            t = (low + high + 1) // 2
-            reached = self.reaches(t)
-            if reached is None:
-                return None
-            low, high = (t, high) if reached else (low, t - 1)
-        return low
+        return bisected(*self.bracket(0, 0), self.reaches)
 
     def bracket(self, a, b):
         """Return bounds of g on the window without the a smallest and the b largest entries.

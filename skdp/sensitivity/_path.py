@@ -4,7 +4,7 @@ import numpy as np
 
 from skdp.sensitivity._windows import SortedData
 
-__all__ = ["bounded_ordered"]
+__all__ = ["bisected", "bounded_ordered"]
 
 STRAIGHT = 12  # equal steps after which a run is worked on as a whole
 CHUNK = 64
@@ -30,6 +30,17 @@ def bounded_ordered(s, statistic, *, sensitivity, center):
     return _Path(s, statistic, int(sensitivity), int(center)).value()
 
 
+def bisected(low, high, reaches):
+    """Return the largest integer from low to high that is reached, None if that is not told."""
+    while low < high:
+        t = (low + high + 1) // 2
+        reached = reaches(t)
+        if reached is None:
+            return None
+        low, high = (t, high) if reached else (low, t - 1)
+    return low
+
+
 class _Path:
     def __init__(self, s, statistic, D, c):
         self.n, self.f, self.D, self.c = len(s), statistic, D, c
@@ -39,11 +50,7 @@ class _Path:
         self.data = SortedData(s, wide=self.wide)
 
     def value(self):
-        low, high = self.bracket(0, self.n)
-        while low < high:
-            t = (low + high + 1) // 2
-            low, high = (t, high) if self.reaches(t) else (low, t - 1)
-        return low
+        return bisected(*self.bracket(0, self.n), self.reaches)
 
     def bracket(self, i, j):
         """Return bounds of g on a window from its prefixes and suffixes, in O(m).

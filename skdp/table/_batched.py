@@ -16,6 +16,7 @@ from skdp.utils._threads import quiet
 
 __all__ = [
     "apply_batched",
+    "by_tables",
     "fitted_alone",
     "lazy_result",
     "mean_of_pieces",
@@ -31,16 +32,18 @@ __all__ = [
 
 def transforms_pieces(cls):
     """Let ``transform`` and ``fit_transform`` of a class take sources, whatever its output is."""
-    return _outermost(cls, apply_batched(cls.transform), _by_tables(cls.transform))
+    return _outermost(cls, apply_batched(cls.transform), by_tables(cls.transform))
 
 
 def transforms_tables(cls):
     """As :func:`transforms_pieces`; each piece is given as the array or frame that it is."""
-    transform = _by_tables(cls.transform)
+    transform = by_tables(cls.transform)
     return _outermost(cls, transform, transform)
 
 
-def _by_tables(method):
+def by_tables(method):
+    """Let a method of rows map the pieces of a source, each as the table that it is, when read."""
+
     @wraps(method)
     def transform(self, X):
         tables = tables_for(self, X)
