@@ -14,15 +14,11 @@ from skdp.estimator._results import lines_of
 from skdp.mechanisms import make_entropy
 from skdp.metrics._classifier_report import PrivateClassifierReport
 from skdp.metrics._regression_report import METRICS, PrivateRegressionReport
-from skdp.readers._persons import Persons
-from skdp.readers._tables import Tables, tables_of
+from skdp.metrics._scores import LabelledRows
 from skdp.rowwise._map import each_row
-from skdp.table._batched import with_current_config
-from skdp.table._groups import read_groups, without_groups
+from skdp.table._groups import without_groups
 from skdp.table._levels import public_classes
 from skdp.table._split_target import split_target
-from skdp.table._supervised import checked_target
-from skdp.utils._compat import safe_indexing
 from skdp.utils._warnings import untold, warn_together
 
 __all__ = ["CrossValidation", "cross_val_plan", "private_cross_val_score"]
@@ -273,7 +269,7 @@ def private_cross_val_score(
     report, private = _report_of(scoring, classes), _is_private(model)
     X, groups = without_groups(X, groups)
     X, y = split_target(X, y)
-    rows = _Rows.of(X, y, report, groups)
+    rows = LabelledRows.of(X, y, report, groups)
     if private and hasattr(model, "_look"):
         clone(model)._look(X, y)
     elif rows.tables is not None:
@@ -309,50 +305,6 @@ def private_cross_val_score(
     result = CrossValidation(scoring, fitted, plan, ALL if private else ALONE, models)
     warn_together("private_cross_val_score", result.accuracy_warnings_)
     return result
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Rows in memory or in pieces, their targets, and whose they are."""
-
-    X: Any
-    tables: Tables | None
-    y: np.ndarray
-    persons: Persons | None
-
-    @classmethod
-    def of(cls, X, y, report, groups):
-        """Check what is told before anything is charged."""
-        tables = tables_of(X)
-        n_rows = len(X if tables is None else tables)
-        y = np.asarray(checked_target(report, y, n_rows))
-        return cls(X, tables, y, None if groups is None else read_groups(groups, n_rows))
-
-    @property
-    def n_owners(self):
-        """The number of rows, or of persons and nobody."""
-        return len(self.y) if self.persons is None else self.persons.n + 1
-
-    def folds(self, drawn):
-        """Return the fold of every row from that of its owner."""
-        return (drawn if self.persons is None else drawn[self.persons.codes]).astype(int)
-
-    def some(self, numbers):
-        """Return some of the rows, of pieces a view."""
-        return safe_indexing(self.X, numbers) if self.tables is None else self.tables.only(numbers)
-
-    def owners(self, numbers):
-        """Return ``groups`` of some of the rows for a fit, a dict, empty without them."""
-        return {} if self.persons is None else {"groups": self.persons.some(numbers)}
-
-    def predicted(self, function, numbers, width):
-        """Return what a function makes of some of the rows, shape (n, width)."""
-        if len(numbers) == 0:
-            return np.empty((0, width))
-        if self.tables is None:
-            return function(self.some(numbers))
-        found = self.some(numbers).each(with_current_config(function))
-        return np.concatenate([np.empty((0, width)), *(one for one in found if len(one))])
 
 
 def _listed(folds):

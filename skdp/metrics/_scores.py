@@ -1,12 +1,20 @@
-"""Scores and labels as reports read them, and the scores of a model."""
+"""Scores and labels as reports read them, rows with labels, and the scores of a model."""
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from skdp.readers._persons import Persons
 from skdp.readers._sources import source_of
+from skdp.readers._tables import Tables, tables_of
+from skdp.table._batched import with_current_config
+from skdp.table._groups import read_groups
+from skdp.table._supervised import checked_target
+from skdp.utils._compat import safe_indexing
 
-__all__ = ["as_scores", "scores_of", "with_keys", "with_keys_of"]
+__all__ = ["LabelledRows", "as_scores", "scores_of", "with_keys", "with_keys_of"]
 
 NO_PROBABILITIES = (
     "the model has no predict_proba and classes_, so it has no probabilities. Wrap it in "
@@ -70,3 +78,47 @@ def with_keys(keys, scores, names=()):
     keys.columns = list(names) or [f"key {j}" for j in range(keys.shape[1])]
     scores.columns = [f"score {j}" for j in range(scores.shape[1])]
     return pd.concat([keys, scores], axis=1), list(keys.columns)
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows in memory or in pieces, their targets, and whose they are."""
+
+    X: Any
+    tables: Tables | None
+    y: np.ndarray
+    persons: Persons | None
+
+    @classmethod
+    def of(cls, X, y, report, groups):
+        """Check what is told before anything is charged."""
+        tables = tables_of(X)
+        n_rows = len(X if tables is None else tables)
+        y = np.asarray(checked_target(report, y, n_rows))
+        return cls(X, tables, y, None if groups is None else read_groups(groups, n_rows))
+
+    @property
+    def n_owners(self):
+        """The number of rows, or of persons and nobody."""
+        return len(self.y) if self.persons is None else self.persons.n + 1
+
+    def folds(self, drawn):
+        """Return the fold of every row from that of its owner."""
+        return (drawn if self.persons is None else drawn[self.persons.codes]).astype(int)
+
+    def some(self, numbers):
+        """Return some of the rows, of pieces a view."""
+        return safe_indexing(self.X, numbers) if self.tables is None else self.tables.only(numbers)
+
+    def owners(self, numbers):
+        """Return ``groups`` of some of the rows for a fit, a dict, empty without them."""
+        return {} if self.persons is None else {"groups": self.persons.some(numbers)}
+
+    def predicted(self, function, numbers, width):
+        """Return what a function makes of some of the rows, shape (n, width)."""
+        if len(numbers) == 0:
+            return np.empty((0, width))
+        if self.tables is None:
+            return function(self.some(numbers))
+        found = self.some(numbers).each(with_current_config(function))
+        return np.concatenate([np.empty((0, width)), *(one for one in found if len(one))])

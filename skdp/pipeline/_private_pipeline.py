@@ -14,8 +14,14 @@ from skdp.pipeline._plan import allocate_budget, commit_shares, step_rows
 from skdp.pipeline._predict import PredictMixin
 from skdp.pipeline._preview import preview, rehearse
 from skdp.pipeline._run import n_rows_of, run
-from skdp.pipeline._slices import part_of_pipeline
-from skdp.pipeline._tree import block_of, class_name, is_inside, prepared, share_inside
+from skdp.pipeline._tree import (
+    block_of,
+    class_name,
+    is_inside,
+    part_of_pipeline,
+    prepared,
+    share_inside,
+)
 from skdp.pipeline._weights import refuse_weights_of
 from skdp.preprocessing._group_map import IN_PIECES, NO_GROUPS
 from skdp.readers import ArrayRows

@@ -7,11 +7,24 @@ from skdp.estimator._estimator import PrivateEstimator
 from skdp.rowwise._known import by_rows
 from skdp.utils._compat import VisualBlock
 
-__all__ = ["block_of", "class_name", "is_inside", "prepared", "share_inside", "spending", "unfold"]
+__all__ = [
+    "block_of",
+    "class_name",
+    "is_inside",
+    "part_of_pipeline",
+    "prepared",
+    "share_inside",
+    "spending",
+    "unfold",
+]
 
 # In this thread whatever joblib.parallel_config says, in memory, silent, and dense: scikit-learn
 # decides by the entries between sparse and dense, writes intermediate rows to disk, prints times.
 PLAIN = {"n_jobs": 1, "verbose": False, "sparse_threshold": 0.0, "memory": None}
+
+
+NO_STEPS = "a slice of a pipeline needs one step at least, and no stride: pipe[:-1], pipe[1:]."
+OF_ROWS = "n_features_in_", "feature_names_in_"
 
 
 def prepared(step):
@@ -81,3 +94,20 @@ def block_of(step, share):
         name_caption=caption,
         name_details=f"{step}, {caption}",
     )
+
+
+def part_of_pipeline(pipeline, index):
+    """Return a pipeline of the steps of a slice, fitted if the pipeline is.
+
+    Its steps are the fitted ones themselves, and its bill is that of the whole pipeline.
+    """
+    if not pipeline.steps[index] or index.step not in (None, 1):
+        raise ValueError(NO_STEPS)
+    part = clone(pipeline).set_params(split="auto")
+    part.set_params(steps=part.steps[index])
+    if hasattr(pipeline, "steps_"):
+        steps = pipeline.steps_[index]
+        first = pipeline if index.indices(len(pipeline))[0] == 0 else steps[0][1]
+        known = {name: getattr(first, name) for name in OF_ROWS if hasattr(first, name)}
+        vars(part).update(known, steps_=steps, privacy_report_=pipeline.privacy_report_)
+    return part

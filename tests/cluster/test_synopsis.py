@@ -5,9 +5,8 @@ import pytest
 
 from skdp.cluster._locate import BINS, tail_radius
 from skdp.cluster._radii import _significant_bins, radii_from_cells
-from skdp.cluster._scan import HalvedBox, dense_cells, seen_in_windows, sparse_blocks
 from skdp.cluster._synopsis import WeightedCells, weighted_kmeans
-from skdp.cluster._tree import schedule
+from skdp.cluster._tree import HalvedBox, dense_cells, schedule, seen_in_windows, sparse_blocks
 from skdp.scales._simplex import onto_simplex
 
 RNG = np.random.default_rng(11)
