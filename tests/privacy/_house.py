@@ -161,6 +161,8 @@ PUBLIC = {
         "old": "a name in skdp",
         "new": "a name in skdp",
         "_or": "names of parameters",
+        "most": "a number of parameters",
+        "args": "their number alone",
         "unknown": "a name that was passed",
         "function": "a name in skdp",
         "text": "names of attributes",
