@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skdp.columns._grid import between, grid_of, multiples
 from skdp.columns._smooth_ranks import Axis, smoothness
 
 __all__ = ["Ranks", "previous_float"]
@@ -32,6 +33,7 @@ class Fit:
     # (m,), and the axis they are smooth on
     smooth: np.ndarray | None = None
     axis: Axis | None = None
+    power: int | None = None  # of ten, whose multiples hold all rows, as far as ranks tell
 
     @property
     def n(self):
@@ -95,6 +97,7 @@ class Ranks:
             ranks[:, :-1] -= matrix[:, 1:]
             normal[np.ix_(at, at)] += ranks.T @ ranks
             right[at] += ranks.T @ answers
+        plain = normal.copy()
         if self._weighed:
             self._empty(cuts, normal, right)
         covariance = np.zeros((m + 2, m + 2))
@@ -104,7 +107,7 @@ class Ranks:
         rank = np.clip(_rising(raw, weight), 0.0, max(raw[-1], 1.0))
         rank[0], rank[-1] = 0.0, max(raw[-1], 1.0)
         fit = Fit(np.concatenate([self.ends[:1], cuts, self.ends[1:]]), rank, raw, covariance)
-        return self._smoothed(fit, normal, right) if self._weighed else fit
+        return self._smoothed(fit, normal, plain, right) if self._weighed else fit
 
     def _empty(self, cuts, normal, right):
         """Take cells of one value for empty that show no rows: of cells with weights together."""
@@ -115,28 +118,39 @@ class Ranks:
         variance = variance[low + 1] + variance[low] - 2 * inverse[low, low + 1]
         few = raw[low + 1] - raw[low] < ALONE * np.sqrt(np.maximum(variance, 0.0))
         weight = np.maximum(1.0, 1 / np.maximum(variance[few], 1e-300))
-        low = low[few]
-        normal[low, low] += weight
-        normal[low + 1, low + 1] += weight
-        normal[low, low + 1] -= weight
-        normal[low + 1, low] -= weight
+        _without_rows(normal, low[few], weight)
 
-    def _smoothed(self, fit, normal, right):
+    def _smoothed(self, fit, normal, plain, right):
         """Return a Fit with smooth ranks: the most likely ones of normal noise and densities."""
         cuts, m = fit.x[1:-1], len(fit.x) - 2
         cells = np.flatnonzero(previous_float(cuts[1:]) > cuts[:-1])
         rank = fit.rank
+        inverse = np.linalg.inv(plain)
+        power, places = grid_of(cuts, rank[1:-1], (inverse @ right)[:-1], inverse[:-1, :-1]), cuts
+        if power is not None:
+            normal, numbers = plain, multiples(cuts, power)
+            places, holds = between(numbers, power), np.diff(numbers) > 0
+            _without_rows(normal, np.flatnonzero(~holds), 1.0)
+            cells = np.flatnonzero(holds)
         for _ in range(SWEEPS):
             axis = Axis.of(fit.x, rank)
             c = np.zeros((m + 2, m + 2))
-            c[1:, 1:] = np.linalg.inv(normal + smoothness(axis.of_numbers(cuts), rank, cells))
+            c[1:, 1:] = np.linalg.inv(normal + smoothness(axis.of_numbers(places), rank, cells))
             raw = c[:, 1:] @ right
             total = max(raw[-1], 1.0)
             part = np.clip(raw / total, 0.0, 1.0)
             variance = np.diag(c) - 2 * part * c[-1] + part**2 * c[-1, -1]
             rank = np.clip(_rising(raw, 1 / np.maximum(variance, 1.0)), 0.0, total)
             rank[0], rank[-1] = 0.0, total
-        return replace(fit, smooth=rank, axis=Axis.of(fit.x, rank))
+        return replace(fit, smooth=rank, axis=Axis.of(fit.x, rank), power=power)
+
+
+def _without_rows(normal, low, weight):
+    """Add to normal equations that cells above some cuts hold no rows."""
+    normal[low, low] += weight
+    normal[low + 1, low + 1] += weight
+    normal[low, low + 1] -= weight
+    normal[low + 1, low] -= weight
 
 
 def _rising(y, weight):

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtri
 
+from skdp.columns._grid import multiple_in
 from skdp.columns._ranks import previous_float
 from skdp.columns._smooth_ranks import invert
 
@@ -100,6 +101,10 @@ def estimate(fit, q):
         return high
     if fit.smooth is not None:
         sd = min(fit.excess(q)[1][i - 1 : i + 1].min(), WITHIN * fit.n)
+        if fit.power is not None:
+            value = fit.axis.invert(x, excess, 0.0)
+            found = multiple_in(low, high, value, fit.power)
+            return value if found is None else found
         return _snapped(partial(fit.axis.invert, x, excess), sd)
     near = _near_end(fit, low, high)
     return near if near is not None else _snapped(partial(invert, x, excess), sd)

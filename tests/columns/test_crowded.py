@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from skdp import PrivateQuantile, config_context
+from skdp.columns._grid import grid_of, multiple_in, multiples
 from skdp.columns._ranks import Ranks, previous_float
 from skdp.columns._smooth_ranks import Axis, smoothness
 from skdp.scales._strategy import excess_strategy
@@ -110,3 +111,37 @@ def test_smooth_densities_prefer_even_ranks():
     even, uneven = np.array([10.0, 20, 30, 40, 50, 60]), np.array([10.0, 12, 30, 32, 50, 60])
     assert even @ P @ even < 1e-9 < uneven @ P @ uneven
     assert not smoothness(t, rank, np.arange(1)).any()
+
+
+@pytest.mark.parametrize("law, power", [("counts", 0), ("tens", 1), ("bits", 0), ("normal", None)])
+def test_a_grid_of_numbers_is_told_by_cells_without_rows(law, power):
+    rng = np.random.default_rng(0)
+    x = {
+        "counts": rng.poisson(9.0, size=10000),
+        "tens": 10 * rng.poisson(9.0, size=10000),
+        "bits": rng.random(10000) < 0.3,
+        "normal": rng.normal(9.0, 3.0, size=10000),
+    }[law].astype(float)
+    cuts = np.unique(np.quantile(x, np.arange(1, 20) / 20) + rng.uniform(-0.6, 0.6, size=(12, 19)))
+    rank = np.searchsorted(np.sort(x), cuts, side="right").astype(float)
+    noise = rng.normal(0.0, 30.0, size=len(cuts))
+    assert grid_of(cuts, rank, rank + noise, 900.0 * np.eye(len(cuts))) == power
+
+
+def test_multiples_are_those_of_decimals():
+    x = np.array([0.57, np.nextafter(0.57, 0), -0.57, 0.3, 7.0])
+    assert multiples(x, -2).tolist() == [57, 56, -57, 30, 700]
+    assert multiples(x, 1).tolist() == [0, 0, -1, 0, 0]
+    assert multiple_in(38.2, 39.0, 38.4, 0) == 39.0
+    assert multiple_in(38.2, 38.9, 38.4, 0) is None
+    assert multiple_in(0.0, 5.0, 2.2, 0) == 3.0 and multiple_in(0.0, 5.3, 5.2, 0) == 5.0
+    assert multiple_in(0.56, 0.58, 0.5699, -2) == 0.57
+
+
+def test_counts_are_told_as_counts():
+    rng = np.random.default_rng(1)
+    X = rng.poisson(rng.uniform(2, 30, size=60), size=(3000, 60)).astype(float)
+    told = PrivateQuantile([0.25, 0.5, 0.75], epsilon=2.0, random_state=0).fit(X).location_
+    rank = [(told[1] >= X).mean(axis=0), (told[1] > X).mean(axis=0)]
+    assert np.mean(told == np.round(told)) > 0.9
+    assert np.mean((rank[0] > 0.45) & (rank[1] < 0.55)) > 0.9
