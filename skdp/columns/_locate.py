@@ -181,7 +181,7 @@ def locate_columns(table, *, n, count_sd, surveys=None, worth=None):
     for j, one, counts in zip(at, cells, release.value.astype(float), strict=True):
         unit = _power(max(bulks[j].width, one.edges[1]))
         counts = counts[: one.n_cells]
-        up, down = _tail_sides(one, counts, sd, bulks[j], unit, n)
+        up, down = _tail_sides(one, counts, sd, bulks[j], unit, n, alone=d == 1)
         seen = (one.low >= -down.top * unit) & (one.high <= up.top * unit)
         leaning = lean(one.low[seen] / 2 + one.high[seen] / 2, counts[seen])
         clipping = best_clipping(
@@ -207,7 +207,7 @@ def _power(length):
     return math.ldexp(0.5, math.frexp(length)[1])
 
 
-def _tail_sides(cells, counts, sd, bulk, unit, n):
+def _tail_sides(cells, counts, sd, bulk, unit, n, *, alone):
     """Return the Tails above and below the centre; entries near it count half for each."""
     edges = cells.edges / unit
     edges = np.concatenate([[0.0], edges]) if edges[0] > 0 else edges
@@ -217,10 +217,8 @@ def _tail_sides(cells, counts, sd, bulk, unit, n):
     down = np.concatenate([first, counts[: cells.n_side][::-1]])
     width = max(bulk.width / unit, edges[1])
     equal = abs(bulk.center) / unit if bulk.equal else None
-    return (
-        read_tail(edges, side[:size], sd, width, n=n, per_octave=1 << HALVINGS, entry=equal)
-        for side in (up, down)
-    )
+    known = {"n": n, "per_octave": 1 << HALVINGS, "entry": equal, "beyond_top": alone and not equal}
+    return (read_tail(edges, side[:size], sd, width, **known) for side in (up, down))
 
 
 def _default_location(survey):

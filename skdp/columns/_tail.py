@@ -26,6 +26,7 @@ KNOWN, HIDDEN, TOLD = 2.0, 1.4, 1.0
 NO_SURPRISE = {1: 0.2, 2: 0.1}
 SPREAD = 1.5  # standard deviations of what rows of one law have beyond a cut
 OTHER = 2  # octaves above the bulk that an entry of another size counts for, if all seem equal
+FARTHEST, SHOWN = 3, 1.15  # octaves beyond the top in which rows may show; from which noise on
 UNSEEN = 4.5  # rows at the distance of zero that may not stand out, in noise of a count
 
 
@@ -49,8 +50,8 @@ class Tail:
         return np.interp(t, self.cuts, getattr(self, what))
 
 
-def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None, power=1):
-    """Return the Tail of one side.
+def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None, power=1, beyond_top=False):
+    """Return the Tail of one side; told ``beyond_top``, counts there are an excess of their own.
 
     Shapes: edges (k + 1,); counts (k,).
     """
@@ -81,7 +82,10 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None, power=1):
     noise = sd * np.sqrt(np.square(over).sum(axis=1))
     below = cuts < T
     sure = np.hypot(KNOWN * noise, HIDDEN * sd * T)
-    told = np.where(below, seen + high + 2 * beyond * gap, high) + TOLD * noise
+    told = np.where(below, high + 2 * beyond * gap, high)
+    if beyond_top:
+        told = np.maximum(told, _not_of_chance(counts, sd, middle, top, per_octave, cuts))
+    told += np.where(below, seen, 0.0) + TOLD * noise
     most = np.maximum(sure, told)
     if entry is not None:
         most = np.maximum(most, UNSEEN * sd * np.maximum(entry - cuts, 0.0))
@@ -113,6 +117,21 @@ def _top_cell(edges, counts, sd, bulk, per_octave, entry):
         for i in hits[-width:]:
             top = max(top, int(i + np.argmax(counts[i : i + width])))
     return top
+
+
+def _not_of_chance(counts, sd, middle, top, per_octave, cuts):
+    """Return the excess of octaves beyond the top whose counts chance hardly makes.
+
+    Rows that stand out in no cell may follow a law of their own. Chance makes one octave of eight.
+    """
+    excess = variance = np.zeros(len(cuts))
+    for first in range(top + 1, top + 1 + FARTHEST * per_octave, per_octave):
+        here = slice(first, first + per_octave)
+        if counts[here].sum() > SHOWN * sd * np.sqrt(len(counts[here])):
+            over = np.maximum(middle[here] - cuts[:, None], 0.0)
+            excess = excess + over @ counts[here]
+            variance = variance + np.square(over).sum(axis=1)
+    return excess + TOLD * sd * np.sqrt(variance)
 
 
 def _after_gap(counts, sd, first, top, width):

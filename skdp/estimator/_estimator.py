@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from skdp._private_part import guarded, unchanged
 from skdp.accounting import PrivacyLedger
+from skdp.contracts._chain import learned_in
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Released, Rows
 from skdp.estimator._fits_elsewhere import FitsElsewhere
@@ -196,10 +197,9 @@ class PrivateEstimator(
         persons = None if groups is None else self._persons(groups, rows)
         if sample_weight is not None:
             persons = weighted_persons(sample_weight, persons, len(rows))
-        if persons is not None:
-            release = partial(self._release_of_groups, persons)
+        release = release if persons is None else partial(self._release_of_groups, persons)
         if not self._is_inner():
-            warn_weak_claim(self, plan.budget)
+            warn_weak_claim(self, plan.budget, learned_in)
         with nullcontext() if self._is_inner() else callbacks(self) as tasks:
             curator = self._curator(plan)
             curator.column_names = getattr(self, "feature_names_in_", None)
@@ -220,7 +220,7 @@ class PrivateEstimator(
         self.privacy_report_ = replace(report, target=self._target)
 
     def _plan_of(self, X, groups):
-        """Return the plan of a fit of X; it protects all rows of a group if there are some."""
+        """Return the plan of a fit of X, which protects groups if there are some."""
         return self.plan() if groups is None else self._grouped_plan()
 
     @property

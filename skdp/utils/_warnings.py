@@ -92,8 +92,11 @@ def _listed(names):
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def warn_weak_claim(estimator, budget):
-    """Warn of a budget that promises little; of parameters alone."""
+def warn_weak_claim(estimator, budget, learned_in):
+    """Warn of a budget that promises little; of parameters, and steps of a pipeline, alone.
+
+    ``learned_in`` returns what is wrong with the steps of a pipeline of scikit-learn.
+    """
     weak = []
     if budget.epsilon > MOST_EPSILON:
         weak.append(
@@ -117,7 +120,7 @@ def warn_weak_claim(estimator, budget):
             "metrics.private_cross_val_score; or pass a ledger, and show no scores.",
         )
     if pipeline := _frame_of(CHAINS):
-        for text in _learned_in(pipeline.f_locals["self"]):
+        for text in learned_in(pipeline.f_locals["self"]):
             _warn_of_line(name, f"in a pipeline of scikit-learn, {text} Use make_private_pipeline.")
 
 
@@ -137,15 +140,6 @@ def _frame_of(functions):
     while frame and (frame.f_globals.get("__name__"), frame.f_code.co_name) not in functions:
         frame = frame.f_back
     return frame
-
-
-def _learned_in(pipeline):
-    """Return what is wrong with steps that learn from rows and are not private, of their types."""
-    from skdp.contracts._chain import chain_problems, parts_of  # which need what fits are made of
-
-    future, now = "would learn from private rows", "learns from private rows"
-    problems = chain_problems(parts_of(pipeline)[0])
-    return [text.replace(future, now) for text in problems if future in text]
 
 
 def warn_low_accuracy(estimator):

@@ -299,3 +299,15 @@ def test_intervals_of_heavy_tails_know_that_their_largest_rows_are_chance():
         lower, upper = PrivateMean(random_state=seed).fit(x[:, None]).interval()
         missed += not lower[0] <= x.mean() <= upper[0]
     assert missed <= 13
+
+
+@seeded
+def test_counts_that_stand_out_in_no_cell_are_in_the_interval():
+    """Visits to a doctor: 80 % are 0, the few above 2 make a seventh of the mean."""
+    shares = np.array([0.798, 0.151, 0.034, 0.006, 0.005, 0.002, 0.002, 0.001, 0.001])
+    x = np.random.default_rng(0).choice(9, size=(5190, 1), p=shares / shares.sum()).astype(float)
+    held = 0
+    for seed in range(20):
+        low, high = PrivateMean(random_state=seed).fit(x).interval()
+        held += low[0] <= x.mean() <= high[0]
+    assert held >= 15  # by the law of the bulk alone 9

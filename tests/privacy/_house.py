@@ -167,7 +167,11 @@ PUBLIC = {
         "function": "a name in skdp",
         "text": "names of attributes",
     },
-    "utils/_warnings.py": {"told": "constant texts and released numbers of columns"},
+    "utils/_warnings.py": {
+        "told": "constant texts and released numbers of columns",
+        "name": "of a class",
+        "text": "constant texts and types of steps",
+    },
     "estimator/_estimator.py": {"plan": "its problems, made from parameters"},
     "estimator/_fits_elsewhere.py": {"plan": "its problems, made from parameters"},
     "gate/_budget_allocation.py": {"granted": "a unit", "budget": "its unit"},
