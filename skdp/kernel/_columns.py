@@ -191,6 +191,9 @@ class WeighedCells(Statistic):
         return np.concatenate([C @ n for C, n in zip(self.matrices, parts, strict=True)])
 
 
+MOST_BINS = 2**20  # counted before they are joined: 16 MB
+
+
 @public
 class ColumnBins(OnePerColumn):
     """How many entries of every column lie how many units from its centre, in which bin.
@@ -222,11 +225,6 @@ class ColumnBins(OnePerColumn):
     def total(self, block):
         """Return the counts."""
         counts = self._sided(block)
-        if self.starts is not None:
-            upto = np.insert(np.cumsum(counts, axis=2), 0, 0, axis=2)
-            n_bins = self.bins.n_bins
-            first = np.searchsorted(np.arange(n_bins), self.starts)
-            counts = np.diff(upto[..., [*first, n_bins]], axis=2)
         if self.sides == "apart":
             return counts
         below, above = counts[:, 0], counts[:, 1]
@@ -236,16 +234,23 @@ class ColumnBins(OnePerColumn):
         return np.concatenate([below[:, :0:-1], middle, above[:, 1:]], axis=1)
 
     def _sided(self, block):
-        """Return the counts of bins below the centre, and of the others, shape (d, 2, n_bins)."""
-        d, n_bins = len(self.center), self.bins.n_bins
-        if _compiled.loops is not None:
+        """Return the counts below the centre, and of the others, shape (d, 2, cells)."""
+        d, n_bins, starts = len(self.center), self.bins.n_bins, self.starts
+        if _compiled.loops is not None and d * n_bins <= MOST_BINS:
             counts = np.zeros((d, 2, n_bins), dtype=np.int64)
             fields = [_compiled.plain(x) for x in (self.center, self.unit, self.bins.steps)]
             for _, x in _compiled.plain_parts(block):
                 _compiled.loops.column_bins(x, *fields, counts, self.bins.low, n_bins - 1)
-            return counts
+            if starts is None:
+                return counts
+            ends = np.append(np.searchsorted(np.arange(n_bins), starts), n_bins)
+            upto = np.cumsum(counts, axis=2, out=counts)
+            return np.diff(np.where(ends > 0, upto[..., ends - 1], 0), axis=2)
         with np.errstate(over="ignore", invalid="ignore"):
             z = (block - self.center) / self.unit
         at = self.bins.index(np.abs(z).reshape(-1)).reshape(z.shape)
+        if starts is not None:
+            n_bins = len(starts)
+            at = np.where(at < 0, -1, np.searchsorted(starts, at, side="right") - 1)
         flat = (at + (2 * np.arange(d) + (z >= 0)) * n_bins)[at >= 0]
         return np.bincount(flat, minlength=2 * d * n_bins).reshape(d, 2, n_bins)
