@@ -6,6 +6,8 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skdp import (
     FriendlyCoreKMeans,
@@ -225,3 +227,12 @@ def test_a_weak_guarantee_is_told_before_anything_is_charged(budget, told):
                 with pytest.raises(WeakGuaranteeWarning):
                     model.fit(X)
             assert len(ledger.entries()) == before + 1
+
+
+def test_a_pipeline_of_a_class_of_its_own_is_fitted_and_warned_of():
+    class Own(Pipeline):
+        pass
+
+    model = Own([("scale", StandardScaler()), ("mean", PrivateMean())])
+    with pytest.warns(WeakGuaranteeWarning, match="'scale' .StandardScaler. learns from private"):
+        model.fit(np.random.default_rng(0).normal(size=(500, 2)))

@@ -228,6 +228,26 @@ def test_weights_may_be_a_column_by_name(tmp_path):
         line.fit(frame.assign(w="x"), "y", "w")
 
 
+@pytest.mark.parametrize("named", ["groups", "sample_weight"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        PrivateStandardScaler(),
+        FriendlyCoreKMeans(2),
+        make_private_pipeline(PrivateStandardScaler(), FriendlyCoreKMeans(2), epsilon=2.0),
+    ],
+)
+def test_a_column_that_is_named_is_none_of_the_rows_that_a_fit_maps(model, named):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(2000, 2)), columns=["a", "b"])
+    frame["of"] = np.arange(2000) // 2 if named == "groups" else rng.random(2000)
+    for do in ("fit_transform", "fit_predict"):
+        if hasattr(model, do):
+            fitted = clone(model)
+            made = getattr(fitted, do)(frame, **{named: "of"})
+            assert len(made) == 2000 and list(fitted.feature_names_in_) == ["a", "b"]
+
+
 def test_estimates_are_those_of_scikit_learn_with_the_same_weights():
     X, w = _rows(20000)
     made = {"epsilon": 50.0, "random_state": 0}

@@ -11,7 +11,7 @@ from skdp.kernel._statistic import Rule, public
 from skdp.mechanisms import finite_rows
 from skdp.readers._dated import Dated
 from skdp.table._batched import apply_batched, sum_of_pieces, transforms_pieces
-from skdp.table._groups import GroupRule, without_groups
+from skdp.table._groups import GroupRule, rows_alone
 from skdp.table._schema import numbers_of_dates
 from skdp.utils._private_state import Local
 from skdp.utils._threads import one_blas_thread
@@ -142,7 +142,8 @@ class CentersMixin(WeightsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         labels : ndarray of shape (n_samples,), int32
             Not private: a label tells about its row. Keep them where the rows are.
         """
-        return self.fit(X, groups=groups, **weights).predict(without_groups(X, groups)[0])
+        X, told = rows_alone(X, {"groups": groups, **weights})
+        return self.fit(X, **told).predict(X)
 
     def transform(self, X):
         """Return the distances of every row to all centres.

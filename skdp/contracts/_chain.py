@@ -34,7 +34,7 @@ def chain_problems(steps):
 def learned_in(pipeline):
     """Return what is wrong with steps that learn from rows and are not private, of their types."""
     future, now = "would learn from private rows", "learns from private rows"
-    problems = chain_problems(parts_of(pipeline)[0])
+    problems = chain_problems(pipeline.steps)
     return [text.replace(future, now) for text in problems if future in text]
 
 

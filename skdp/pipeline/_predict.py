@@ -12,7 +12,7 @@ from skdp.pipeline._batched import worker_copy
 from skdp.pipeline._run import mapped
 from skdp.readers._tables import Tables
 from skdp.table._batched import lazy_result, tables_for
-from skdp.table._groups import without_groups
+from skdp.table._groups import rows_alone
 from skdp.table._row_methods import row_method
 
 __all__ = ["PredictMixin"]
@@ -138,8 +138,8 @@ class PredictMixin(WeightsMixin):
         y : ndarray
             A local view of the rows: as private as X itself.
         """
-        X, groups = without_groups(X, groups)
-        return self.fit(X, y, groups=groups, **weights).predict(X)
+        X, told = rows_alone(X, {"groups": groups, **weights})
+        return self.fit(X, y, **told).predict(X)
 
     @available_if(_last_has("transform"))
     def transform(self, X):
@@ -174,8 +174,8 @@ class PredictMixin(WeightsMixin):
         X_new : ndarray or DataFrame
             A local view of the rows: as private as X itself.
         """
-        X, groups = without_groups(X, groups)
-        return self.fit(X, y, groups=groups, **weights).transform(X)
+        X, told = rows_alone(X, {"groups": groups, **weights})
+        return self.fit(X, y, **told).transform(X)
 
     @available_if(_goes_back)
     def inverse_transform(self, X):

@@ -81,6 +81,9 @@ class LogRankTest(OfTimes):
             return {"result_": _nothing(k)}
         counts = release_counts(parts, k, edges, 2, COUNTS, table.remaining * FIRST)
         residuals = Residuals(counts)
+        if not residuals.compared.any():
+            table.doubt(FEW)
+            return {"result_": _nothing(k)}
         asked = dict.fromkeys(range(k), residuals.question(2))
         told = parts.ask(asked, share=table.remaining, label=RESIDUALS.label)
         y = np.array([told[g].real for g in range(k)])

@@ -25,7 +25,8 @@ class Residuals:
     """Groups' released events: the pooled hazard, shares at risk, and what is asked next.
 
     The residual of a row is its event less the pooled hazard until its time, both until that
-    hazard is 1. ``counts``: :class:`skdp.stats._time_bins.Counts` of k groups.
+    hazard is 1, or the rows at risk of a group are lost in noise: the released shares at risk of
+    later bins say nothing. ``counts``: :class:`skdp.stats._time_bins.Counts` of k groups.
     """
 
     counts: object
@@ -38,7 +39,19 @@ class Residuals:
     def hazard(self):
         """The pooled sum of hazards at edges, at most 1: (L + 1,)."""
         d, at_risk = self._pooled
-        return np.append(0.0, np.minimum(np.cumsum(d / at_risk), 1.0))
+        return np.append(0.0, np.minimum(np.cumsum(self.compared * d / at_risk), 1.0))
+
+    @cached_property
+    def compared(self):
+        """In which bins the rows at risk of every group are clear of noise, (L,) of bool."""
+        noise = zip(
+            self._curves[0]._at_risk_slopes,
+            (self.counts.event_noise, self.counts.other_noise),
+            strict=True,
+        )
+        sd = np.sqrt(sum(np.square(slopes @ factor).sum(axis=1) for slopes, factor in noise))
+        at_risk = np.array([curve.at_risk for curve in self._curves])
+        return np.logical_and.accumulate((at_risk > CLEAR * sd).all(axis=0))
 
     @cached_property
     def _pooled(self):
@@ -87,7 +100,8 @@ class Residuals:
             parts = np.clip(at - starts[:, None], 0.0, lengths[:, None])
             return -np.vstack([at, parts])
 
-        counted = (l_at[:-1] < 1) * np.vstack([np.ones(len(self.events)), self._blocks])
+        counted = self.compared & (l_at[:-1] < 1)
+        counted = counted * np.vstack([np.ones(len(self.events)), self._blocks])
         weights = GAIN * np.sqrt(np.append(1 - INCREMENTS, np.full(J, INCREMENTS)))[:, None]
 
         def integers(x):
@@ -141,8 +155,8 @@ class Residuals:
         ``rest`` of T.
         """
         p, (d, at_risk) = self.shares, self._pooled
-        k, h = len(p), np.where(self.hazard[1:] < 1, d / at_risk, 0.0)
-        counted = (self.hazard[:-1] < 1)[:, None]
+        k, h = len(p), np.where(self.compared & (self.hazard[1:] < 1), d / at_risk, 0.0)
+        counted = (self.compared & (self.hazard[:-1] < 1))[:, None]
         risk = self._curves[0]._at_risk_slopes
         noise = self.counts.event_noise, self.counts.other_noise
         events, others = np.eye(len(d)), np.zeros((len(d), len(d) + 1))

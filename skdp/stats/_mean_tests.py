@@ -158,8 +158,8 @@ def private_ttest_rel(
     >>> import numpy as np
     >>> from skdp.stats import private_ttest_rel
     >>> rng = np.random.default_rng(0)
-    >>> before = rng.normal(0, 1, 2000)
-    >>> after = before + rng.normal(0.3, 1, 2000)
+    >>> before = rng.normal(0, 1, 10_000)
+    >>> after = before + rng.normal(0.3, 1, 10_000)
     >>> bool(private_ttest_rel(before, after).pvalue < 0.05)
     True
     """
@@ -228,9 +228,9 @@ def private_ttest_1samp(
     -----
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; the number of
     rows is private. A window is found, and sums of clipped entries are released. Proof: user guide
-    "Comparing groups: proofs". Rows far away from all others are cut where they are fewer than the
-    search sees, some 5 % of 2000 rows at epsilon 1, and the mean with them: pass ``bounds``. Fewer
-    rows than that may have no conclusion without bounds.
+    "Comparing groups: proofs". Without ``bounds`` no window may be found of fewer than some 5000 /
+    epsilon rows: then there is no conclusion (2000 normal rows, epsilon 1: one fit in five). Up to
+    5 % of the rows, far away from all others, may be cut, and the mean with them: pass ``bounds``.
 
     Source: :func:`scipy.stats.ttest_1samp`.
 
@@ -238,7 +238,7 @@ def private_ttest_1samp(
     --------
     >>> import numpy as np
     >>> from skdp.stats import private_ttest_1samp
-    >>> a = np.random.default_rng(0).normal(0.5, 1, 2000)
+    >>> a = np.random.default_rng(0).normal(0.5, 1, 10_000)
     >>> bool(private_ttest_1samp(a, 0.0).pvalue < 0.05)
     True
     """

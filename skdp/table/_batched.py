@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.readers._sources import source_of
 from skdp.readers._tables import tables_of
 from skdp.rowwise._dummy_rows import dummy_rows
+from skdp.table._groups import rows_alone
 from skdp.utils._compat import output_config, safe_indexing
 from skdp.utils._config import config_context, get_config
 from skdp.utils._threads import quiet
@@ -65,6 +66,7 @@ def _outermost(cls, to_arrays, to_frames):
 
     @wraps(method)
     def fit_transform(self, X, y=None, **params):
+        X, params = rows_alone(X, params)
         if source_of(X) is None:
             return method(self, X, y, **params)
         return self.fit(X, y, **params).transform(X)

@@ -16,6 +16,7 @@ from skdp.readers._ids import named_column, persons_of, split_unit_ids
 from skdp.readers._persons import NoisyUnitCount, weighed_rows
 from skdp.readers._target import without_column
 from skdp.table._contribution_bound import CAP_STEPS, release_contribution_bound
+from skdp.table._weights import without_weights
 from skdp.utils._config import get_config
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "grouped_plan",
     "one_row_per_unit",
     "read_groups",
+    "rows_alone",
     "rows_of_groups",
     "without_groups",
 ]
@@ -159,3 +161,11 @@ def without_groups(X, groups):
     if isinstance(source, FrameRows):
         return without_column(X, column), X[groups]
     return split_unit_ids(source, column)
+
+
+def rows_alone(X, told):
+    """Return X without columns that ``groups`` and ``sample_weight`` name, and what these tell."""
+    X, groups = without_groups(X, told.get("groups"))
+    X, weights = without_weights(X, told.get("sample_weight"))
+    told = told | {"groups": groups, "sample_weight": weights}
+    return X, {name: value for name, value in told.items() if value is not None}

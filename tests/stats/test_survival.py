@@ -258,14 +258,17 @@ def test_a_log_rank_test_of_three_groups_with_little_noise_is_the_classical_one(
 
 
 @pytest.mark.slow
-def test_unequal_censoring_of_three_groups_makes_no_false_alarms():
-    rows = [_of_three(2000, (40.0, 7.0, 15.0), seed) for seed in range(40)]
-    given = {"levels": [0, 1, 2], "horizon": 20.0}
+@pytest.mark.parametrize("horizon", [20.0, None])
+def test_unequal_censoring_of_three_groups_makes_no_false_alarms(horizon):
+    """By a found horizon rows at risk of some groups are lost in noise: later bins tell nothing."""
+    ends = (40.0, 7.0, 15.0) if horizon else (80.0, 3.0, 6.0)
+    rows = [_of_three(4000, ends, seed) for seed in range(200)]
+    given = {"levels": [0, 1, 2], "horizon": horizon}
     p = [
         private_logrank_test(*row, **given, random_state=seed).pvalue
         for seed, row in enumerate(rows)
     ]
-    assert np.sum(np.array(p) < 0.05) <= 8  # of 40: more once in 5e3 runs at .05
+    assert np.sum(np.array(p) < 0.05) <= 21  # of 200: more once in 1e3 runs at .05
 
 
 def test_groups_of_a_log_rank_test_are_found_and_few_rows_have_no_conclusion():
