@@ -28,6 +28,7 @@ from skdp import (
     PrivateMinMax,
     PrivateMinMaxScaler,
     PrivatePCA,
+    PrivatePipeline,
     PrivateQuantile,
     PrivateRidge,
     PrivateRobustScaler,
@@ -129,6 +130,11 @@ def expected_failures(estimator):
     if has_fit_parameter(estimator, "sample_weight"):
         checks = ("weights_list", "weights_not_overwritten", "weight_equivalence_on_dense_data")
         expected |= {f"check_sample_{check}": "weights above 1 are refused" for check in checks}
+    if isinstance(estimator, PrivatePipeline) and not has_fit_parameter(
+        estimator.steps[-1][1], "sample_weight"
+    ):
+        checks = ("check_sample_weights_pandas_series", "check_sample_weights_not_an_array")
+        expected |= dict.fromkeys(checks, "weights are refused where no release takes any")
     if getattr(estimator, "store_labels", None) is False:
         expected["check_clustering"] = "asks for labels_, which are private"
     return expected

@@ -159,7 +159,7 @@ class PrivateGMM(MixtureMixin, PublicBoundsMixin, PrivateEstimator):
     >>> from skdp.mixture import PrivateGMM
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(8000, 2)) + rng.choice([-50.0, 50.0], size=(8000, 1))
-    >>> mixture = PrivateGMM(2, epsilon=1.0, delta=1e-6).fit(X)
+    >>> mixture = PrivateGMM(2, epsilon=3.0, delta=1e-6).fit(X)
     >>> bool(np.abs(np.sort(mixture.means_[:, 0]) - [-50, 50]).max() < 0.5)
     True
     """

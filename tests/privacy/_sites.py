@@ -18,7 +18,7 @@ CEILINGS: dict[str, tuple[int, ...]] = {
     "_unread": (0, 0, 0, 0, 0, 2),  # in which levels a person counts is drawn by keys of its rows
     "_batched": (0, 1, 0, 0, 0, 0),
     "audit": (0, 0, 0, 44, 0, 2),
-    "readers": (0, 20, 1, 10, 1, 0),
+    "readers": (0, 21, 1, 10, 1, 0),
     "cluster": (0, 0, 0, 0, 0, 1),
     "covariance/published": (0, 0, 0, 0, 0, 1),
     "friendly": (10, 2, 0, 3, 0, 3),
