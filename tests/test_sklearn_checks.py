@@ -133,7 +133,7 @@ def expected_failures(estimator):
     if isinstance(estimator, PrivatePipeline) and not has_fit_parameter(
         estimator.steps[-1][1], "sample_weight"
     ):
-        checks = ("check_sample_weights_pandas_series", "check_sample_weights_not_an_array")
+        checks = (f"check_sample_weights_{of}" for of in ("pandas_series", "not_an_array", "shape"))
         expected |= dict.fromkeys(checks, "weights are refused where no release takes any")
     if getattr(estimator, "store_labels", None) is False:
         expected["check_clustering"] = "asks for labels_, which are private"
