@@ -720,7 +720,7 @@ WIDE static void span_sums(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
 }
 
 /* The first d of `width` entries of rows, from a centre in units if there are any, between bounds.
-   What does not count is NaN: kernel/_views.py, boxed. */
+   What does not count is NaN: kernel/_coordinates.py, boxed. */
 WIDE static void boxed(const double *restrict x, Py_ssize_t n, Py_ssize_t width, Py_ssize_t d,
                        const double *restrict low, const double *restrict high,
                        const double *restrict center, const double *restrict unit, int entries,
