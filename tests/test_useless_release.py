@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import StandardScaler
 
 from skdp import (
@@ -235,4 +235,10 @@ def test_a_pipeline_of_a_class_of_its_own_is_fitted_and_warned_of():
 
     model = Own([("scale", StandardScaler()), ("mean", PrivateMean())])
     with pytest.warns(WeakGuaranteeWarning, match="'scale' .StandardScaler. learns from private"):
+        model.fit(np.random.default_rng(0).normal(size=(500, 2)))
+
+
+def test_a_union_in_a_pipeline_is_fitted_and_warned_of():
+    model = make_pipeline(StandardScaler(), make_union(PrivateMean(), "passthrough"))
+    with pytest.warns(WeakGuaranteeWarning, match="StandardScaler. learns from private"):
         model.fit(np.random.default_rng(0).normal(size=(500, 2)))

@@ -27,7 +27,9 @@ __all__ = [
 BETWEEN = ("skdp", "sklearn", "joblib")  # the line of a user and a fit
 TOLD = set()  # of fits within scikit-learn's: class, text, file and line
 FOLDS = {("sklearn.model_selection._validation", f"_fit_and_{do}") for do in ("score", "predict")}
-CHAINS = {("sklearn.pipeline", do) for do in ("_fit", "fit", "fit_predict", "fit_transform")}
+CHAINS = {
+    ("sklearn.pipeline", f"Pipeline.{do}") for do in ("_fit", "fit", "fit_predict", "fit_transform")
+}
 MOST_EPSILON, MOST_DELTA = 20, Fraction(1, 100)  # of a guarantee that is worth its name
 LOW_ACCURACY = "low accuracy: "  # begins a doubt in a report
 MOST_NAMED = 10  # columns, steps or groups in a line, lines in a warning
@@ -137,7 +139,7 @@ def _warn_of_line(name, text):
 def _frame_of(functions):
     """Return the frame of scikit-learn that fits now, or None."""
     frame = sys._getframe(1)
-    while frame and (frame.f_globals.get("__name__"), frame.f_code.co_name) not in functions:
+    while frame and (frame.f_globals.get("__name__"), frame.f_code.co_qualname) not in functions:
         frame = frame.f_back
     return frame
 
