@@ -35,6 +35,7 @@ from skdp.table._split_target import final_step, split_target
 from skdp.table._supervised import checked_target
 from skdp.utils._compat import HasMethods, Interval, StrOptions, safe_indexing
 from skdp.utils._config import config_context
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateGroupBy"]
 
@@ -144,6 +145,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
     }
     _required_parameters = ["estimator", "by"]
 
+    @stores_parameters
     def __init__(
         self,
         estimator,
@@ -155,15 +157,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         levels_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.estimator = estimator
-        self.by = by
-        self.levels = levels
-        self.epsilon = epsilon
-        self.delta = delta
-        self.levels_per_group = levels_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return who spends what, without any data.

@@ -14,6 +14,7 @@ from skdp.scales._column_noise import (
     with_law,
 )
 from skdp.scales._noise_level import noise_quantile
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateCount"]
 
@@ -77,6 +78,7 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
 
     _parameter_constraints: dict = PrivateEstimator._row_constraints
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -86,13 +88,7 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

@@ -32,6 +32,7 @@ from skdp.location._verdict import doubt_mean
 from skdp.readers._dated import with_dates
 from skdp.scales._column_noise import column_budget
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 
 __all__ = ["PrivateMean"]
@@ -192,6 +193,7 @@ class PrivateMean(WeightsMixin, VectorMixin, CentringMixin, PrivateEstimator):
         "denoiser": DENOISER,
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -210,22 +212,7 @@ class PrivateMean(WeightsMixin, VectorMixin, CentringMixin, PrivateEstimator):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.center = center
-        self.radius = radius
-        self.method = method
-        self.diameter = diameter
-        self.trim = trim
-        self.scale = scale
-        self.accuracy = accuracy
-        self.denoiser = denoiser
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     _weighs_groups = property(lambda self: self.method == "auto")
     _gaps = property(lambda self: self.bounds is not None or self._searches())

@@ -8,6 +8,7 @@ from skdp.location._public import bounds_vectors
 from skdp.readers._dated import Dated
 from skdp.table._batched import apply_batched
 from skdp.table._schema import later_rows
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateMinMax"]
 
@@ -89,6 +90,7 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
         "bounds": ["array-like", None],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -101,16 +103,7 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.sensitivity = sensitivity
-        self.center = center
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _without_rows(self, center):
         ends = bounds_vectors(self.bounds, len(center))

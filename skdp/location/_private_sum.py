@@ -14,6 +14,7 @@ from skdp.location._bounded_moments import check_bounds
 from skdp.location._public import bounds_vectors
 from skdp.scales._column_noise import column_budget, with_law
 from skdp.table._groups import GroupRule
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateSum"]
 
@@ -98,6 +99,7 @@ class PrivateSum(WeightsMixin, VectorMixin, PrivateEstimator):
     def _group_rule(self, n_features):
         return GroupRule(noise=0.6 * math.sqrt(n_features), least=10.0)
 
+    @stores_parameters
     def __init__(
         self,
         bounds,
@@ -108,14 +110,7 @@ class PrivateSum(WeightsMixin, VectorMixin, PrivateEstimator):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.bounds = bounds
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

@@ -5,6 +5,7 @@ from numbers import Real
 from skdp.location._location import SLACK, Location
 from skdp.sensitivity import TrimmedMean
 from skdp.utils._compat import Interval
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateTrimmedMean"]
 
@@ -103,6 +104,7 @@ class PrivateTrimmedMean(Location):
         "alpha": [Interval(Real, 0, 0.5, closed="left")],
     }
 
+    @stores_parameters
     def __init__(
         self,
         alpha=0.1,
@@ -116,17 +118,7 @@ class PrivateTrimmedMean(Location):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.alpha = alpha
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sensitivity = sensitivity
-        self.center = center
-        self.denoiser = denoiser
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _made_of_groups(self):
         return "means"

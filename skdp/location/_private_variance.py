@@ -16,6 +16,7 @@ from skdp.location._column_estimator import (
     doubt_variance,
     hidden_variance,
 )
+from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 
 __all__ = ["PrivateVariance"]
@@ -142,6 +143,7 @@ class PrivateVariance(WeightsMixin, VectorMixin, ColumnEstimator):
         "denoiser": DENOISER,
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -155,17 +157,7 @@ class PrivateVariance(WeightsMixin, VectorMixin, ColumnEstimator):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.sensitivity = sensitivity
-        self.center = center
-        self.denoiser = denoiser
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     _vector = "noisy_var_"
     _noun = "variance"

@@ -4,6 +4,7 @@ from numbers import Real
 
 from skdp.location._quantiles import QuantileEstimator
 from skdp.utils._compat import Interval
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateMedian", "PrivateQuantile"]
 
@@ -120,6 +121,7 @@ class PrivateMedian(QuantileEstimator):
     True
     """
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -134,18 +136,7 @@ class PrivateMedian(QuantileEstimator):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.sensitivity = sensitivity
-        self.center = center
-        self.method = method
-        self.denoiser = denoiser
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _q(self):
         return 0.5
@@ -250,6 +241,7 @@ class PrivateQuantile(QuantileEstimator):
         "q": [Interval(Real, 0, 1, closed="both"), "array-like"],
     }
 
+    @stores_parameters
     def __init__(
         self,
         q=0.5,
@@ -265,19 +257,7 @@ class PrivateQuantile(QuantileEstimator):
         rows_per_group=1,
         random_state=None,
         ledger=None,
-    ):
-        self.q = q
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.sensitivity = sensitivity
-        self.center = center
-        self.method = method
-        self.denoiser = denoiser
-        self.n_jobs = n_jobs
-        self.rows_per_group = rows_per_group
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _q(self):
         return self.q

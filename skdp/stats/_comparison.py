@@ -15,6 +15,7 @@ from skdp.stats._search import search_steps
 from skdp.stats._tests import SUMS
 from skdp.table._target import Selection, coded_classes, coded_columns
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateComparison"]
 
@@ -113,6 +114,7 @@ class PrivateComparison(PrivateEstimator):
         "tails": [StrOptions({"light", "heavy"})],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -126,17 +128,7 @@ class PrivateComparison(PrivateEstimator):
         delta=1e-6,
         random_state=None,
         ledger=None,
-    ):
-        self.by = by
-        self.measures = measures
-        self.classes = classes
-        self.categories = categories
-        self.bounds = bounds
-        self.tails = tails
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def fit(self, X, y=None, *, groups=None):
         """Compare the columns of private rows between groups.

@@ -15,6 +15,7 @@ from skdp.stats._table_laws import Rates, cramers_v, sparse
 from skdp.stats._tests import CELLS, CLEAR, SPARSE, cell_result, codes_axis, released_cells, unknown
 from skdp.table._target import Selection, coded_classes, coded_columns
 from skdp.utils._compat import Interval
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateContingencyTable"]
 
@@ -101,6 +102,7 @@ class PrivateContingencyTable(PrivateEstimator):
         "classes": ["array-like", None],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -110,13 +112,7 @@ class PrivateContingencyTable(PrivateEstimator):
         delta=1e-6,
         random_state=None,
         ledger=None,
-    ):
-        self.categories = categories
-        self.classes = classes
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

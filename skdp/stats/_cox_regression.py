@@ -18,6 +18,7 @@ from skdp.stats._search import search_steps
 from skdp.stats._tests import DROWNED, MOSTLY_NOISE
 from skdp.table._target import coded_classes
 from skdp.utils._compat import Interval
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateCoxRegression"]
 
@@ -130,6 +131,7 @@ class PrivateCoxRegression(PrivateEstimator):
         "feature_range": ["array-like", tuple, None],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -140,14 +142,7 @@ class PrivateCoxRegression(PrivateEstimator):
         delta=1e-6,
         random_state=None,
         ledger=None,
-    ):
-        self.duration_col = duration_col
-        self.horizon = horizon
-        self.feature_range = feature_range
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def fit(self, X, event_observed=None, durations=None, *, groups=None):
         """Fit on private rows.

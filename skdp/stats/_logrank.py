@@ -12,6 +12,7 @@ from skdp.stats._survival_input import NOT_FOUND, OfTimes
 from skdp.stats._tests import DROWNED, MOSTLY_NOISE, POWER, unknown
 from skdp.stats._time_bins import COUNTS, release_counts
 from skdp.utils._compat import StrOptions
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["private_logrank_test"]
 
@@ -40,6 +41,7 @@ class LogRankTest(OfTimes):
         "alternative": [StrOptions({"two-sided", "less", "greater"})],
     }
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -51,15 +53,7 @@ class LogRankTest(OfTimes):
         delta=1e-6,
         random_state=None,
         ledger=None,
-    ):
-        self.horizon = horizon
-        self.bins = bins
-        self.levels = levels
-        self.alternative = alternative
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _check_public(self, n_features):
         super()._check_public(n_features)

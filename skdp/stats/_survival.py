@@ -13,6 +13,7 @@ from skdp.stats._survival_input import NOT_FOUND, OfTimes
 from skdp.stats._survival_laws import SurvivalCurve
 from skdp.stats._tests import DROWNED
 from skdp.stats._time_bins import COUNTS, release_counts
+from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateSurvival"]
 
@@ -110,6 +111,7 @@ class PrivateSurvival(OfTimes):
 
     _steps = (COUNTS,)
 
+    @stores_parameters
     def __init__(
         self,
         *,
@@ -120,14 +122,7 @@ class PrivateSurvival(OfTimes):
         delta=1e-6,
         random_state=None,
         ledger=None,
-    ):
-        self.horizon = horizon
-        self.bins = bins
-        self.levels = levels
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     def _release(self, table):
         labels, parts, table = self._grouped(table)

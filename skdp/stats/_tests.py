@@ -26,6 +26,7 @@ from skdp.stats._search import find_ranks, find_windows, search_steps
 from skdp.stats._table_laws import Rates, chi_squared, cramers_v, sparse
 from skdp.table._target import coded_classes
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._numbers import stores_parameters
 
 __all__ = [
     "CELLS",
@@ -79,6 +80,7 @@ class Test(PrivateEstimator):
         "options": [dict, None],
     }
 
+    @stores_parameters
     def __init__(
         self,
         n_groups=2,
@@ -91,16 +93,7 @@ class Test(PrivateEstimator):
         delta=1e-6,
         random_state=None,
         ledger=None,
-    ):
-        self.n_groups = n_groups
-        self.bounds = bounds
-        self.tails = tails
-        self.alternative = alternative
-        self.options = options
-        self.epsilon = epsilon
-        self.delta = delta
-        self.random_state = random_state
-        self.ledger = ledger
+    ): ...
 
     _steps = (SUMS,)
 
