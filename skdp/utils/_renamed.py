@@ -179,10 +179,25 @@ class ExplainsNames:
         """Raise AttributeError; nothing else is looked up here."""
         if name.startswith("_") or hasattr(type(self), name):
             return object.__getattribute__(self, name)  # raises what it has raised before
-        text = f"{type(self).__name__!r} object has no attribute {name!r}"
         have = tuple(one for one in vars(self) if not one.startswith("_"))
-        text += _instead(type(self), name, have)
-        raise AttributeError(text, name=name, obj=self)
+        raise AttributeError(_Missing(type(self), name, have), name=name, obj=self)
+
+
+class _Missing:
+    """Text of an error, made when it is read: scikit-learn asks for many attributes in vain."""
+
+    def __init__(self, *asked):
+        self._asked = asked
+
+    def __str__(self):
+        cls, name, have = self._asked
+        return f"{cls.__name__!r} object has no attribute {name!r}{_instead(cls, name, have)}"
+
+    def __repr__(self):
+        return repr(str(self))
+
+    def __reduce__(self):
+        return str, (str(self),)
 
 
 class KeepsOldNames(ExplainsNames):
