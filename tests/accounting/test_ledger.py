@@ -329,7 +329,7 @@ def test_a_search_pays_for_every_fit(ledger, n_jobs, by_value):
         Toy(epsilon=0.1, ledger=ledger).fit(X, Y)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_search_cannot_hide_a_refusal(ledger, n_jobs, by_value):
     toy = Toy(epsilon=0.3, ledger=ledger)
     search = GridSearchCV(toy, {"tag": [0, 1]}, cv=2, n_jobs=n_jobs, error_score=np.nan)

@@ -636,7 +636,7 @@ def test_the_table_is_not_copied(kind):
     X = rng.normal(size=(n, d))
     X[:, 0] = rng.integers(0, n_groups, n)
     table = pytest.importorskip("pandas").DataFrame(X) if kind == "frame" else X
-    model = PrivateGroupBy(PrivateMean(), 0, list(range(n_groups)), random_state=0)
+    model = PrivateGroupBy(PrivateMean(bounds=(-5, 5)), 0, list(range(n_groups)), random_state=0)
     clone(model).fit(table[:200])  # loads what is loaded once
 
     def peak(estimator, rows):
@@ -647,7 +647,7 @@ def test_the_table_is_not_copied(kind):
         finally:
             tracemalloc.stop()
 
-    one = peak(PrivateMean(random_state=0), X[X[:, 0] == 0, 1:])
+    one = peak(PrivateMean(bounds=(-5, 5), random_state=0), X[X[:, 0] == 0, 1:])
     looked = X.nbytes if kind == "frame" else 0  # scikit-learn looks at an array of all its entries
     assert peak(model, table) < 1.1 * one + 60 * n + looked
     assert 1.1 * one + 60 * n < one + 0.6 * X.nbytes

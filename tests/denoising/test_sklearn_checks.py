@@ -27,7 +27,10 @@ ESTIMATORS = [
 @pytest.mark.parametrize(
     "estimator",
     [
-        pytest.param(e, marks=[pytest.mark.slow] if isinstance(e, BayesDenoiser) else [])
+        pytest.param(
+            e,
+            marks=[pytest.mark.slow] if isinstance(e, BayesDenoiser | TrendFilterDenoiser) else [],
+        )
         for e in ESTIMATORS
     ],
     ids=repr,

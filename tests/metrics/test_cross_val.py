@@ -201,7 +201,7 @@ def test_what_is_doubted_is_told_once():
 
 
 def test_nothing_is_doubted_of_many_rows():
-    X, y = drawn(30_000)
+    X, y = drawn(8_000)
     model = PrivateLogisticRegression(classes=[0, 1])
     with warnings.catch_warnings():
         warnings.simplefilter("error", LowAccuracyWarning)

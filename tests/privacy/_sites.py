@@ -45,8 +45,8 @@ def sites(source):
             elif name == "coins" and isinstance(node, ast.Attribute):
                 yield ".coins"
         elif isinstance(node, ast.Call):
-            called = ast.unparse(node.func)
-            yield from [".take("] * (called.endswith(".take") and called != "np.take")
+            attribute = isinstance(node.func, ast.Attribute) and node.func.attr == "take"
+            yield from [".take("] * (attribute and ast.unparse(node.func) != "np.take")
 
 
 def counted():
