@@ -6,6 +6,11 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import StackingClassifier
+from sklearn.feature_selection import SelectFromModel
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import StandardScaler
 
@@ -13,6 +18,7 @@ from skdp import (
     FriendlyCoreKMeans,
     JamesSteinDenoiser,
     PrivacyLedger,
+    PrivateLogisticRegression,
     PrivateMean,
     PrivateMedian,
     PrivatePipeline,
@@ -236,6 +242,35 @@ def test_a_pipeline_of_a_class_of_its_own_is_fitted_and_warned_of():
     model = Own([("scale", StandardScaler()), ("mean", PrivateMean())])
     with pytest.warns(WeakGuaranteeWarning, match="'scale' .StandardScaler. learns from private"):
         model.fit(np.random.default_rng(0).normal(size=(500, 2)))
+
+
+AMPLE = PrivacyLedger(1e4, 1e-2)
+LOGISTIC = PrivateLogisticRegression(classes=[0, 1])
+COSTS, LEARNS = "fits it several times", "learns from the rows itself"
+
+
+@pytest.mark.parametrize(
+    ("outer", "told"),
+    [
+        (OneVsRestClassifier(LOGISTIC), {COSTS, LEARNS}),
+        (CalibratedClassifierCV(clone(LOGISTIC).set_params(ledger=AMPLE), cv=2), {LEARNS}),
+        (StackingClassifier([("one", LOGISTIC)], cv=2), {COSTS, LEARNS}),
+        (MultiOutputClassifier(LOGISTIC), {COSTS}),
+        (MultiOutputClassifier(clone(LOGISTIC).set_params(ledger=AMPLE)), set()),
+        (SelectFromModel(LOGISTIC), set()),
+    ],
+)
+def test_what_estimators_around_a_private_one_do_to_its_guarantee_is_said(outer, told, monkeypatch):
+    monkeypatch.setattr("skdp.utils._warnings.TOLD", set())
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = (X[:, :1] > 0).astype(int) if isinstance(outer, MultiOutputClassifier) else X[:, 0] > 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", WeakGuaranteeWarning)
+        outer.fit(X, y)
+    weak = [str(w.message) for w in caught if w.category is WeakGuaranteeWarning]
+    assert all(type(outer).__name__ in one for one in weak)
+    assert {part for part in (COSTS, LEARNS) for one in weak if part in one} == told
+    assert len(weak) == len(told)
 
 
 def test_a_union_in_a_pipeline_is_fitted_and_warned_of():

@@ -4,7 +4,7 @@ from skdp.contracts._contract import contract_of, target_of
 from skdp.contracts._kinds import BoundedStatistic, Core, Joined, Released, Rows
 from skdp.contracts._row_wise import PARTS, qualified, row_wise_problem, way_out
 
-__all__ = ["chain_problems", "learned_in", "leaves_of", "parts_of"]
+__all__ = ["chain_problems", "leaves_of", "parts_of"]
 
 IDLE = ("passthrough", "drop", None)
 SELECTOR = "sklearn.compose._column_transformer.make_column_selector"  # reads names and types
@@ -29,13 +29,6 @@ def chain_problems(steps):
             'classes with target_type="multiclass".'
         )
     return problems
-
-
-def learned_in(pipeline):
-    """Return what is wrong with steps that learn from rows and are not private, of their types."""
-    future, now = "would learn from private rows", "learns from private rows"
-    problems = chain_problems(pipeline.steps)
-    return [text.replace(future, now) for text in problems if future in text]
 
 
 def parts_of(step):

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from skdp._private_part import guarded, unchanged
 from skdp.accounting import PrivacyLedger
-from skdp.contracts._chain import learned_in
+from skdp.contracts._around import doubts_around
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Released, Rows
 from skdp.estimator._fits_elsewhere import FitsElsewhere
@@ -199,7 +199,7 @@ class PrivateEstimator(
             persons = weighted_persons(sample_weight, persons, len(rows))
         release = release if persons is None else partial(self._release_of_groups, persons)
         if not self._is_inner():
-            warn_weak_claim(self, plan.budget, learned_in)
+            warn_weak_claim(self, plan.budget, doubts_around)
         with nullcontext() if self._is_inner() else callbacks(self) as tasks:
             curator = self._curator(plan)
             curator.column_names = getattr(self, "feature_names_in_", None)

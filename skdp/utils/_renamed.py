@@ -180,7 +180,8 @@ class ExplainsNames:
         if name.startswith("_") or hasattr(type(self), name):
             return object.__getattribute__(self, name)  # raises what it has raised before
         have = tuple(one for one in vars(self) if not one.startswith("_"))
-        raise AttributeError(_Missing(type(self), name, have), name=name, obj=self)
+        text = _Missing(type(self), name, have)
+        raise AttributeError(text, name=name, obj=self)
 
 
 class _Missing:

@@ -27,9 +27,10 @@ __all__ = [
 BETWEEN = ("skdp", "sklearn", "joblib")  # the line of a user and a fit
 TOLD = set()  # of fits within scikit-learn's: class, text, file and line
 FOLDS = {("sklearn.model_selection._validation", f"_fit_and_{do}") for do in ("score", "predict")}
-CHAINS = {
-    ("sklearn.pipeline", f"Pipeline.{do}") for do in ("_fit", "fit", "fit_predict", "fit_transform")
-}
+AROUND = re.compile(  # modules of estimators of scikit-learn that fit others
+    r"sklearn\.(calibration|compose\._target|ensemble|feature_selection|multiclass|multioutput|"
+    r"model_selection\._classification_threshold|pipeline|semi_supervised)\b"
+)
 MOST_EPSILON, MOST_DELTA = 20, Fraction(1, 100)  # of a guarantee that is worth its name
 LOW_ACCURACY = "low accuracy: "  # begins a doubt in a report
 MOST_NAMED = 10  # columns, steps or groups in a line, lines in a warning
@@ -94,10 +95,10 @@ def _listed(names):
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def warn_weak_claim(estimator, budget, learned_in):
-    """Warn of a budget that promises little; of parameters, and steps of a pipeline, alone.
+def warn_weak_claim(estimator, budget, doubts_around):
+    """Warn of a budget that promises little; of parameters, and estimators around it, alone.
 
-    ``learned_in`` returns what is wrong with the steps of a pipeline of scikit-learn.
+    ``doubts_around`` returns what an estimator of scikit-learn that fits this one does to it.
     """
     weak = []
     if budget.epsilon > MOST_EPSILON:
@@ -114,16 +115,17 @@ def warn_weak_claim(estimator, budget, learned_in):
         told = "\n".join([f"{type(estimator).__name__} promises little:", *weak])
         warnings.warn(told, WeakGuaranteeWarning, stacklevel=stack_level())
     name = type(estimator).__name__
-    if estimator.ledger is None and _frame_of(FOLDS):
+    outer, folds = _around(estimator)
+    if estimator.ledger is None and folds:
         _warn_of_line(
             name,
             "scikit-learn fits it for each fold and candidate, and each fit costs its epsilon "
             "again. Nothing protects the scores. Use PrivateSearchCV or "
             "metrics.private_cross_val_score; or pass a ledger, and show no scores.",
         )
-    if pipeline := _frame_of(CHAINS):
-        for text in learned_in(pipeline.f_locals["self"]):
-            _warn_of_line(name, f"in a pipeline of scikit-learn, {text} Use make_private_pipeline.")
+    for one in outer:
+        for text in doubts_around(one, estimator.ledger):
+            _warn_of_line(name, text)
 
 
 def _warn_of_line(name, text):
@@ -136,12 +138,18 @@ def _warn_of_line(name, text):
         TOLD.add(line)  # not where warnings are errors: each fit is refused there
 
 
-def _frame_of(functions):
-    """Return the frame of scikit-learn that fits now, or None."""
-    frame = sys._getframe(1)
-    while frame and (frame.f_globals.get("__name__"), frame.f_code.co_qualname) not in functions:
+def _around(estimator):
+    """Return the estimators of scikit-learn that fit one now, and whether a search fits folds."""
+    outer, folds, frame = {}, False, sys._getframe(1)
+    while frame:
+        module = frame.f_globals.get("__name__", "")
+        folds |= (module, frame.f_code.co_name) in FOLDS
+        one = frame.f_locals.get("self", estimator) if AROUND.match(module) else estimator
+        if one is not estimator:
+            outer[id(one)] = one
+            folds &= hasattr(one, "steps")  # any other one cross-validates what it fits itself
         frame = frame.f_back
-    return frame
+    return outer.values(), folds
 
 
 def warn_low_accuracy(estimator):
