@@ -207,7 +207,8 @@ class KeepsOldNames(ExplainsNames):
     def __init_subclass__(cls, **keywords):
         """Let ``__init__`` take old keywords, and explain unknown ones."""
         super().__init_subclass__(**keywords)
-        names = {old: new for old, new in old_names(cls).items() if not old.endswith("_")}
+        cls._old_names = old_names(cls)
+        names = {old: new for old, new in cls._old_names.items() if not old.endswith("_")}
         if "__init__" in vars(cls):
             cls.__init__ = explains_keywords(cls.__init__)
             if names:
@@ -225,11 +226,11 @@ class KeepsOldNames(ExplainsNames):
         -------
         self : object
         """
-        return super().set_params(**_with_new_names(params, old_names(type(self))))
+        return super().set_params(**_with_new_names(params, self._old_names))
 
     def __setstate__(self, state):
         """Read a pickle, also one with old names."""
-        super().__setstate__(new_state(state, old_names(type(self))))
+        super().__setstate__(new_state(state, self._old_names))
 
 
 def meant(name, names, prefix="skdp."):
