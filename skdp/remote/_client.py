@@ -6,18 +6,22 @@ import socket
 import ssl
 import time
 from contextlib import contextmanager
-from functools import partial
+from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import quote, urlsplit
 
 from skdp.accounting import PrivacyLedger
 from skdp.remote._estimators import ANNEX, as_json, refuse_annex
-from skdp.remote._handles import Line, NeedsRows, Withheld
+from skdp.remote._handles import CONSTANT, Line, NeedsRows, Withheld, request
 from skdp.remote._registry import registry
 from skdp.remote._wire import sent
 
 __all__ = ["RemoteTable", "connect"]
 
+NOTES = {"decide", "doubt", "doubt_fit"}  # answered by None: they wait for the next request
+SPENDS = {"ask", "ask_all", "child", "choose", "names"}
+SPENDS_NOT = {*CONSTANT, *NOTES, "fails", "fewer", "map", "remaining", "sample", "scaled"}
+MOST_WAITING = 50  # of the requests that a holder answers together
 KEPT = 30.0  # seconds for which an idle connection is used again; the holder keeps it for more
 ARRAY = "{0} is a column of the remote table. Pass its name, for instance {0}='{1}'"
 PERSONS = "the holder decides whose rows are protected together. Fit without groups"
@@ -144,7 +148,7 @@ class RemoteTable:
 
     def __skdp_ledger__(self):
         """Return a ledger of the capacity of the holder's: budgets are admitted as there."""
-        return PrivacyLedger(*self._about["capacity"], unit=self.privacy_unit)
+        return _ledger_of(*self._about["capacity"], self.privacy_unit)
 
     @contextmanager
     def __skdp_opened__(self, estimator, y, groups, sample_weight=None):
@@ -169,6 +173,12 @@ class RemoteTable:
             line.close()
 
 
+@cache
+def _ledger_of(epsilon, delta, unit):
+    """Return a ledger that only admits, of a capacity: one file serves all fits."""
+    return PrivacyLedger(epsilon, delta, unit=unit)
+
+
 def _check(estimator, y, groups, sample_weight):
     refuse_annex(estimator)
     if groups is not None:
@@ -183,23 +193,62 @@ class _Books:
     """What a fit notes when it is done: its doubts about numbers, and the report."""
 
     def __init__(self, line):
-        self.close = partial(line, 0, "close_fit")
-        self.doubt = partial(line, 0, "doubt_fit")
+        self._line, self._report = line, None
+
+    def doubt(self, *told):
+        """Note a doubt."""
+        self._report = None
+        self._line(0, "doubt_fit", *told)
+
+    def close(self, estimator):
+        """Return the report; that of before, if nothing was noted since."""
+        if self._report is None:
+            self._report = self._line(0, "close_fit", estimator)
+        return self._report
 
 
 class _HttpLine(Line):
-    """Requests about one fit, over HTTP."""
+    """Requests about one fit, over HTTP: as few messages as there are answers to wait for.
+
+    What is left of a budget is told with what has spent of it, and known until something else may.
+    """
 
     without_rows = NeedsRows(ANNEX.format("this estimator, with these parameters,"))
 
     def __init__(self, holder):
         self._holder, self._fit = holder, None
+        self._waiting, self._left = [], {}  # requests; what is left, by the number of a purse
+
+    def __call__(self, to, do, *args, **named):
+        """Return the answer to a request, or raise what it, or one that has waited, refuses."""
+        self._waiting.append(request(to, do, *args, **named))
+        if do in NOTES and len(self._waiting) < MOST_WAITING:
+            return None
+        together, self._waiting = self._waiting, []
+        place, spends = len(together) - 1, do in SPENDS and to._purse is not None
+        if spends:
+            together.append(request(to, "remaining"))
+        if do not in SPENDS_NOT:
+            self._left = {}
+        answers = json.loads(self.raw(json.dumps(together)))
+        told = [self.told(one) for one in (answers if isinstance(answers, list) else [answers])]
+        if spends:
+            self._left[to._purse] = told[-1]
+        return told[place]
+
+    def remaining(self, table):
+        """Return what is left of the budget of a Table, if it was not told already."""
+        if table._purse not in self._left:
+            self._left[table._purse] = self(table, "remaining")
+        return self._left[table._purse]
 
     def opened(self, request):
         """Return what the holder tells of a new fit."""
         answer = self._holder.request("POST", "/fits", json.dumps(request))
         self._fit = answer.get("fit")
-        return self.told(answer)
+        told = self.told(answer)
+        self._left[told["table"]._purse] = told["left"]
+        return told
 
     def raw(self, line):
         """Return the answer to a line."""

@@ -9,7 +9,7 @@ from skdp.kernel._parts import Parts
 from skdp.kernel._table import Table
 from skdp.remote._wire import heard, sent
 
-__all__ = ["Line", "Withheld", "handle"]
+__all__ = ["CONSTANT", "Line", "Withheld", "handle", "request"]
 
 # Of a view, as long as it is there; each is asked once.
 CONSTANT = frozenset({"about", "budget", "grouped", "heads", "n", "n_features", "q"})
@@ -32,15 +32,23 @@ class Line:
 
     def __call__(self, to, do, *args, **named):
         """Return the answer to a request, or raise what it refuses."""
-        args, named = sent(args, _number), sent(named, _number)
-        line = json.dumps({"to": to, "do": do, "args": args, "named": named})
-        return self.told(json.loads(self.raw(line)))
+        return self.told(json.loads(self.raw(json.dumps(request(to, do, *args, **named)))))
+
+    def remaining(self, table):
+        """Return what is left of the budget of a Table."""
+        return self(table, "remaining")
 
     def told(self, answer):
         """Return what an answer says, or raise it."""
         if "no" in answer:
             raise KINDS.get(answer["no"]["kind"], Withheld)(answer["no"].get("text", WITHHELD))
         return heard(answer["ok"], partial(handle, self))
+
+
+def request(to, do, *args, **named):
+    """Return what is sent about a thing, which a handle or a number stands for."""
+    args, named = sent(args, _number), sent(named, _number)
+    return {"to": getattr(to, "_number", to), "do": do, "args": args, "named": named}
 
 
 def _number(thing):
@@ -83,17 +91,19 @@ def _handles(cls):
 
 
 def _have(name, self):
+    if name == "remaining":
+        return self._line.remaining(self)
     if name not in CONSTANT:
-        return self._line(self._number, name)
+        return self._line(self, name)
     if name not in self._told:
-        self._told[name] = self._line(self._number, name)
+        self._told[name] = self._line(self, name)
     return self._told[name]
 
 
 def _request(name):
-    def request(self, *args, **named):
-        told = self._line(self._number, name, *args, **named)
+    def asks(self, *args, **named):
+        told = self._line(self, name, *args, **named)
         same = isinstance(told, Table) and told._number == self._number
         return self if same else told
 
-    return request
+    return asks

@@ -8,10 +8,12 @@ import re
 import tomllib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from skdp.accounting import Budget, PrivacyLedger
 from skdp.exceptions import BudgetExceeded
+from skdp.readers._sources import source_of
 from skdp.remote._source import read_columns
 
 __all__ = ["Holding", "Holdings", "Limits", "read_holdings"]
@@ -52,6 +54,15 @@ class Holding:
             else dict(zip(schema.names, schema.types, strict=True))
         )
         return {str(name): str(kind) for name, kind in types.items() if name != self.persons}
+
+    @cached_property
+    def made_up(self):
+        """Four made-up rows of the same types, a frame."""
+        head = self.source
+        head = head.iloc[:0] if hasattr(head, "iloc") else source_of(head).head().to_pandas()
+        kinds = head.dtypes.to_dict()
+        told = {name: [*"abab"] if kind.kind == "O" else range(4) for name, kind in kinds.items()}
+        return type(head)(told).astype(kinds)
 
     @property
     def unit(self):

@@ -13,6 +13,7 @@ from skdp.kernel._plain import TYPES
 __all__ = ["load", "registry"]
 
 
+@cache
 def registry():
     """Return a digest of all statistics and views: names and fields of the kernel's classes."""
     load()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import skdp
 from skdp.remote._registry import load, registry
-from skdp.remote._session import MOST_LINE, classes_in
+from skdp.remote._session import MOST_LINE, MOST_TOGETHER, classes_in
 from skdp.remote._workers import Workers
 
 __all__ = ["Door", "serve"]
@@ -104,7 +104,8 @@ class Door:
         if fit is None:
             return _no("no such fit, or one that has ended", kind="PlanError")
         answer = fit.line(line)
-        _note(analyst, "ask", _asked(line), answer)
+        for asked in _asked(line):
+            _note(analyst, "ask", asked, answer)
         if fit.ended:
             self.end(analyst, name)
         return answer
@@ -191,12 +192,14 @@ def _refuses(answer):
 
 
 def _asked(line):
-    """Return what is logged of a request about a fit: what it does, and which classes it names."""
+    """Return what is logged of requests about a fit: what each does, and which classes it names."""
     try:
-        request = json.loads(line[:MOST_OPENING])
-        return " ".join([str(request["do"])[:40], *sorted(classes_in(request))])[:MOST_LOGGED]
+        told = json.loads(line[:MOST_OPENING])
+        requests = told if isinstance(told, list) and len(told) <= MOST_TOGETHER else [told]
+        texts = [[str(one["do"])[:40], *sorted(classes_in(one))] for one in requests]
+        return [" ".join(text)[:MOST_LOGGED] for text in texts] or ["nothing"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        return f"{len(line)} bytes"
+        return [f"{len(line)} bytes"]
 
 
 def _note(analyst, do, asked, answer):
@@ -315,6 +318,7 @@ def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=Non
     where = {"uds": socket} if socket else {"host": host, "port": port}
     tls = {"ssl_certfile": certificate, "ssl_keyfile": key} if certificate else {}
     quiet = {"access_log": False, "log_level": "warning"}
+    quiet |= {"server_header": False, "date_header": False}  # analysts would parse them
     times = {"timeout_keep_alive": 60, "timeout_graceful_shutdown": 1}  # no fit is open by then
 
     class Server(uvicorn.Server):

@@ -14,8 +14,8 @@ from skdp.utils._config import get_config
 
 __all__ = ["MOST_LINE", "TOLD", "Session", "classes_in", "refusal"]
 
-MOST_LINE, MOST_VIEWS, MOST_TEXT = 2**27, 10_000, 2000
-TOLD = "budget", "heads", "n", "n_features", "q"  # of a view at once: they stay, and are short
+MOST_LINE, MOST_VIEWS, MOST_TEXT, MOST_TOGETHER = 2**27, 10_000, 2000, 100
+TOLD = "about", "budget", "heads", "n", "n_features", "q"  # of a view at once: short, and they stay
 PAIRS = {"HIndex", "SoftCore"}  # the number of friends of each row is counted in a time of its own
 CLOCK = (
     "the time that statistics of pairs of rows, and searches, take tells of the rows. Ask the "
@@ -27,6 +27,9 @@ MOST = "the most requests of one fit, which the holder sets, were asked"
 
 class Session:
     """Answers requests about the rows of one fit: (number, what, arguments).
+
+    A line holds one of them, or a list, which is answered by the list of answers, or by the first
+    refusal alone; what comes after that is not done.
 
     Notes
     -----
@@ -55,18 +58,19 @@ class Session:
         began = time.monotonic()
         pace = None
         try:
-            if self.left == 0:
-                raise PlanError(MOST)
-            self.left = None if self.left is None else self.left - 1
-            request = json.loads(text)
-            refuse(not isinstance(request, dict), "no request")
-            refuse(set(request) != {"to", "do", "args", "named"}, "no request")
-            search = request["do"] == "search"
-            if search or PAIRS & classes_in(request):
+            self._count(1)
+            asked = json.loads(text)
+            requests = asked if isinstance(asked, list) else [asked]
+            refuse(not 0 < len(requests) <= MOST_TOGETHER, "no request")
+            refuse(not all(map(_is_request, requests)), "no request")
+            self._count(len(requests) - 1)
+            search = any(one["do"] == "search" for one in requests)
+            if search or PAIRS & classes_in(requests):
                 pace = self.search_pace if search else self.pace
                 if pace is None:
                     raise PlanError(CLOCK)
-            answer = json.dumps({"ok": sent(self.answer(**request), self.number)})
+            told = [{"ok": sent(self.answer(**one), self.number)} for one in requests]
+            answer = json.dumps(told if isinstance(asked, list) else told[0])
         except Exception as error:
             answer = json.dumps({"no": refusal(error)})
         if pace:
@@ -74,6 +78,11 @@ class Session:
             pace = pace * 2.0 ** max(0, math.ceil(math.log2(took / pace))) if search else pace
             time.sleep(-took % pace)
         return answer
+
+    def _count(self, n):
+        if self.left is not None and self.left < n:
+            raise PlanError(MOST)
+        self.left = None if self.left is None else self.left - n
 
     def answer(self, to, do, args, named):
         """Return what a thing has or answers under a public name."""
@@ -125,6 +134,10 @@ class Session:
             stream.flush()
             if not whole:
                 break
+
+
+def _is_request(x):
+    return isinstance(x, dict) and set(x) == {"to", "do", "args", "named"}
 
 
 def refusal(error):

@@ -19,14 +19,17 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from skdp._private_part import SCHEMA
+from skdp.accounting import PrivacyLedger
 from skdp.exceptions import PlanError
 from skdp.gate._curator import make_curator
 from skdp.kernel._statistic import refuse
+from skdp.kernel._sums import Count
 from skdp.kernel._table import made_table
 from skdp.mechanisms import make_entropy
 from skdp.readers._levels import Levels
-from skdp.readers._sources import source_of
-from skdp.remote._estimators import classes, estimator_of, refuse_annex
+from skdp.remote._estimators import as_json, classes, estimator_of, refuse_annex
+from skdp.remote._handles import request
+from skdp.remote._holdings import Holding, Limits
 from skdp.remote._session import MOST_LINE, Session, refusal
 from skdp.remote._wire import heard, sent
 from skdp.table._groups import without_groups
@@ -36,6 +39,7 @@ from skdp.utils._threads import quiet
 
 __all__ = ["Workers"]
 
+SCRATCH = 2**25 - 2**16  # bytes: up to 2^25, malloc of glibc can be told to keep them
 NO_TARGET = "this estimator needs a target. Pass the name of its column, for instance y='income'"
 
 
@@ -89,6 +93,7 @@ def _fork_for_each(listener, alive, holdings):
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the server decides when to end
     Levels.counts_ahead = False  # analysts hold a clock
+    tempfile.tempdir = str(Path(listener.getsockname()).parent)  # the server removes it
     for holding in holdings.tables.values():
         _warm(holding)
     gc.collect()
@@ -116,15 +121,44 @@ def _fork_for_each(listener, alive, holdings):
 
 def _warm(holding):
     """Import what fits need, and touch it: a worker that did so in a fit would be slower."""
-    X, _ = without_groups(holding.source, holding.persons)
     with _contexts(), contextlib.suppress(PlanError):
-        _rehearse(classes()["PrivateMean"](), X, None)
+        _rehearse(classes()["PrivateMean"](), holding.made_up, None)
 
 
 def _rehearsed():
     """Fit made-up rows: pages that a fit writes are copied for a process when it writes first."""
-    with _contexts():
-        classes()["PrivateMean"](epsilon=1.0, delta=1e-6).fit(np.arange(400.0).reshape(200, 2))
+    mean, made_up = classes()["PrivateMean"](epsilon=1.0, delta=1e-6), _MadeUp()
+    asked = {"estimator": sent(as_json(mean), None), "table": "rows", "columns": ["a", "b"]}
+    asked |= {"analyst": None, "y": None}
+    with _contexts() as stack:
+        session, _ = opened(made_up, json.loads(json.dumps(asked)), stack)
+        session.line(json.dumps(request(0, "ask", Count(), mean.plan().steps[0])))
+        mean.fit(made_up.tables["rows"].source)
+    np.empty(SCRATCH, dtype=np.uint8)  # freed, which tells malloc to keep the memory of the next
+    np.ones(SCRATCH, dtype=np.uint8)
+
+
+class _MadeUp:
+    """Holdings of made-up rows, which a ledger is charged for that nobody else has."""
+
+    seeded, pace, search_pace, limits = False, None, None, Limits()
+
+    def __init__(self):
+        import pandas as pd
+
+        rows = pd.DataFrame(np.arange(600.0).reshape(200, 3), columns=["a", "b", "c"])
+        self.tables = {"rows": Holding("rows", rows)}
+
+    def of_analyst(self, _):
+        return self.tables
+
+    def admitting(self, *_):
+        return None
+
+    def charge(self, analyst, name, plan, what, **_):
+        ledger = PrivacyLedger(2.0, 1e-5)
+        ledger.charge(plan.budget, what)
+        shutil.rmtree(Path(ledger.path).parent)
 
 
 def _forked(listener, alive, holdings, workers, poll):
@@ -203,7 +237,7 @@ def _contexts():
         yield stack
 
 
-def opened(holdings, request, stack):
+def opened(holdings, asked, stack):
     """Return the Session of a fit that is paid, and what is public of its table by name.
 
     ``stack`` keeps the contexts of the estimator for as long as the session is served.
@@ -211,10 +245,10 @@ def opened(holdings, request, stack):
     **Privacy**: parameters are checked before the charge, rows are read after it: what an analyst
     hears before a charge is no function of rows.
     """
-    estimator = estimator_of(heard(request["estimator"], _no_table))
-    analyst, name, columns = request["analyst"], request["table"], request["columns"]
-    holding, seed = holdings.tables[name], request.get("seed")
-    weight = request.get("sample_weight")
+    estimator = estimator_of(heard(asked["estimator"], _no_table))
+    analyst, name, columns = asked["analyst"], asked["table"], asked["columns"]
+    holding, seed = holdings.tables[name], asked.get("seed")
+    weight = asked.get("sample_weight")
     refuse(seed is not None and not holdings.seeded, "noise of the holder is drawn without a seed")
     refuse(name not in holdings.of_analyst(analyst), "no such table")
     try:
@@ -228,7 +262,7 @@ def opened(holdings, request, stack):
         raise PlanError(str(error)) from None
     if plan.problems:
         raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
-    y = request["y"]
+    y = asked["y"]
     beside = [one for one in (y, weight) if one is not None]
     texts = [*(columns if isinstance(columns, list) else []), *beside]
     refuse(not isinstance(columns, list | None), "columns are a list of names")
@@ -245,21 +279,18 @@ def opened(holdings, request, stack):
         X, weights = without_weights(X, weight)
     except ValueError as error:  # of types alone
         raise PlanError(str(error)) from None
-    _rehearse(estimator, X, y)
+    names = list(X.columns if hasattr(X, "columns") else X.schema.names)
+    _rehearse(estimator, holding.made_up[names], y)
     what = type(estimator).__name__
     holdings.charge(analyst, name, plan, what, seeded=seed is not None)
     stack.enter_context(estimator._curators())
     return _read(estimator, plan, X, y, groups, weights, seed, holdings)
 
 
-def _rehearse(estimator, X, y):
+def _rehearse(estimator, made_up, y):
     """Raise what reading a table of these columns would raise, by made-up rows of their types."""
     if estimator._target is not None and y is None:
         raise PlanError(NO_TARGET)
-    head = X.iloc[:0] if hasattr(X, "iloc") else source_of(X).head().to_pandas()
-    kinds = head.dtypes.to_dict()
-    made_up = {name: [*"abab"] if kind.kind == "O" else range(4) for name, kind in kinds.items()}
-    made_up = type(head)(made_up).astype(kinds)
     try:
         clone(estimator)._read(made_up, y)
     except (TypeError, ValueError) as error:
@@ -286,7 +317,7 @@ def _read(estimator, plan, X, y, groups, weights, seed, holdings):
     )
     table = session.things[0]
     plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in told.items()}
-    return session, {"table": table, "told": plain}
+    return session, {"table": table, "told": plain, "left": table.remaining}
 
 
 def _some(X, names):

@@ -89,7 +89,8 @@ def read_rows(estimator, X, *, missing=False, first=None):
     keep_calendars(estimator, schema.calendars)
     validate_data(estimator, source.head(), skip_check_array=True)  # sets the names
     entries = get_config()["invalid_rows"] == "error"
-    asked = None if first is None else first(source.n_features)
+    read = entries or source.n_rows is None
+    asked = first(source.n_features) if read and first is not None else None
     nan, infinite = look_at(source, entries=entries, first=asked)
     if nan and not missing:
         raise ValueError(told_of_gaps(source.n_features))

@@ -214,7 +214,7 @@ QUESTIONS = [
         lambda t: t.child("columns with gaps", 0.1, budget=Budget.gaussian(9.0, 1e-8)),
         "worth more than its share",
     ),
-    ("a decision that is no text", "mean", lambda t: t.decide(7), "a text"),
+    ("a decision that is no text", "mean", lambda t: do(t, "decide", 7), "a text"),
     ("rows", "mean", lambda t: do(t, "_rows"), "an unknown request"),
     ("the Curator", "mean", lambda t: do(t, "_curator"), "an unknown request"),
     ("the class", "mean", lambda t: do(t, "__class__"), "an unknown request"),
@@ -413,7 +413,7 @@ def test_the_log_cannot_be_forged(folder, caplog):
         text = json.dumps({"no": {"kind": "ValueError", "text": 'x\n{"who": "bob"}'}}).encode()
         _server._note("ana", "open", 'x\n{"who": "bob", "do": "open"}\r\u2028', text)
         _server._note(
-            "ana", "ask", _server._asked(b'{"do": "x\\n{", "args": [{"t": "Count"}]}'), b"{}"
+            "ana", "ask", *_server._asked(b'{"do": "x\\n{", "args": [{"t": "Count"}]}'), b"{}"
         )
     assert len(caplog.records) == 2
     for record in caplog.records:
