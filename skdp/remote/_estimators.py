@@ -90,7 +90,7 @@ def refuse_annex(estimator):
     for one in filter(lambda part: isinstance(part, PrivateEstimator), parts):
         if _takes_rows(one):
             raise TypeError(ANNEX.format(f"{type(one).__name__}, with these parameters,"))
-        for _, step in vars(one).get("steps", ())[:-1]:
+        for _, step in getattr(one, "steps", ())[:-1]:
             if isinstance(step, PrivateEstimator) and not _is_map(step):
                 raise TypeError(ANNEX.format(f"{type(step).__name__} before another step"))
 
@@ -98,8 +98,8 @@ def refuse_annex(estimator):
 def _takes_rows(one):
     """Return whether a fit asks for rows: by its class, or by parameters that name an annex."""
     by_class = len(inspect.signature(one._release).parameters) > 1 or type(one).__name__ in OF_ROWS
-    chosen = vars(one).get("method") in ("friendly", "bounded")
-    return by_class or chosen or vars(one).get("sensitivity") is not None
+    chosen = getattr(one, "method", None) in ("friendly", "bounded")
+    return by_class or chosen or getattr(one, "sensitivity", None) is not None
 
 
 def _is_map(step):

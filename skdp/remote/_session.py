@@ -55,8 +55,6 @@ class Session:
 
     def line(self, text):
         """Return the line that answers a line."""
-        began = time.monotonic()
-        pace = None
         try:
             self._count(1)
             asked = json.loads(text)
@@ -64,20 +62,26 @@ class Session:
             refuse(not 0 < len(requests) <= MOST_TOGETHER, "no request")
             refuse(not all(map(_is_request, requests)), "no request")
             self._count(len(requests) - 1)
-            search = any(one["do"] == "search" for one in requests)
-            if search or PAIRS & classes_in(requests):
-                pace = self.search_pace if search else self.pace
-                if pace is None:
-                    raise PlanError(CLOCK)
-            told = [{"ok": sent(self.answer(**one), self.number)} for one in requests]
-            answer = json.dumps(told if isinstance(asked, list) else told[0])
+            told = [self._paced(one) for one in requests]
+            return f"[{', '.join(told)}]" if isinstance(asked, list) else told[0]
         except Exception as error:
-            answer = json.dumps({"no": refusal(error)})
-        if pace:
-            took = time.monotonic() - began
-            pace = pace * 2.0 ** max(0, math.ceil(math.log2(took / pace))) if search else pace
-            time.sleep(-took % pace)
-        return answer
+            return json.dumps({"no": refusal(error)})
+
+    def _paced(self, request):
+        """Return the answer to one request as text, at its pace: others beside it move no limit."""
+        began = time.monotonic()
+        pace, search = 0.0, request["do"] == "search"
+        if search or PAIRS & classes_in(request):
+            pace = self.search_pace if search else self.pace
+            if pace is None:
+                raise PlanError(CLOCK)
+        try:
+            return json.dumps({"ok": sent(self.answer(**request), self.number)})
+        finally:
+            if pace:
+                took = time.monotonic() - began
+                most = pace * 2.0 ** max(0, math.ceil(math.log2(took / pace))) if search else pace
+                time.sleep(-took % most)
 
     def _count(self, n):
         if self.left is not None and self.left < n:

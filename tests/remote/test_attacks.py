@@ -456,3 +456,14 @@ def test_the_time_of_a_search_leaves_at_a_power_of_two(monkeypatch, do, took, wa
     line = json.dumps({"to": 0, "do": do, "args": args, "named": {"dict": []}})
     assert "ok" in json.loads(_session.Session(Searched(), None, search_pace=0.1).line(line))
     assert abs(sum(slept) - waits) < 1e-9
+
+
+def test_what_stands_beside_a_search_moves_no_limit_of_its_time(monkeypatch):
+    slept, clock = [0.0], iter([10.0, 10.07, 10.4])
+    monkeypatch.setattr(_session.time, "sleep", slept.append)
+    monkeypatch.setattr(_session.time, "monotonic", lambda: next(clock))
+    asked = [("fewer", [1]), ("search", [])]
+    lines = [{"to": 0, "do": do, "args": {"list": a}, "named": {"dict": []}} for do, a in asked]
+    told = _session.Session(Searched(), None, search_pace=0.1).line(json.dumps(lines))
+    assert json.loads(told) == [{"ok": 8}, {"ok": 7}]
+    assert abs(sum(slept) - 0.07) < 1e-9
