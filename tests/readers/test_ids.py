@@ -54,13 +54,13 @@ SAME = [  # ids of one person each
     [dt.datetime.min.replace(tzinfo=PARIS)],
     [dt.timedelta(1), np.timedelta64(24, "h"), pd.Timedelta("1D")],
     [np.timedelta64(12, "M"), np.timedelta64(1, "Y")],
-    [np.timedelta64(1)],
+    [*np.array([1]).astype("m8")],
     [UUID(int=1), UUID(int=1)],
     [("a", 1), ("a", np.float64(1))],
     [("a", dt.datetime(2020, 1, 1)), ("a", np.datetime64("2020"))],
     [("uuid", 1)],
 ]
-NOBODY = [None, float("nan"), np.float32("nan"), pd.NaT, pd.NA, np.datetime64("NaT")]
+NOBODY = [None, float("nan"), np.float32("nan"), pd.NaT, pd.NA, np.datetime64("NaT", "s")]
 NOBODY += [Decimal("sNaN"), Decimal("nan"), ("a", (None,)), object(), [1], dt.time(1), {1}]
 
 
