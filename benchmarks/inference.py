@@ -60,7 +60,7 @@ def slopes(r):
     return np.linalg.lstsq(X, r[:, 0], rcond=None)[0]
 
 
-def one_table(name, epsilon, reps, workload):
+def one_table(name, epsilon, seeds, workload):
     codes, levels, _ = TABLES[name]() if name in TABLES else rdataset(name)
     mean, groups, regressors = COLUMNS[name]
     used = list(dict.fromkeys([mean, groups, *regressors, len(levels) - 1]))
@@ -74,7 +74,7 @@ def one_table(name, epsilon, reps, workload):
     hits = {what: [] for what in truth}
     widths, refused = ({what: [] for what in truth} for _ in range(2))
     start = time.process_time()
-    for seed in range(reps):
+    for seed in seeds:
         rows = codes[np.random.default_rng(10**6 + seed).integers(len(codes), size=N_ROWS)]
         fit = MarginalReleaser(
             workload=workload,
@@ -107,13 +107,14 @@ def one_table(name, epsilon, reps, workload):
             "intervals": n,
             "refused %": 100 * float(np.mean(refused[what])),
             "width": float(np.mean(widths[what])) if n else float("nan"),
-            "cpu s": (time.process_time() - start) / reps,
+            "cpu s": (time.process_time() - start) / len(seeds),
         }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--reps", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--workload", choices=["all", "rows"], default="all")
     parser.add_argument("--only", choices=list(COLUMNS), nargs="*", default=list(COLUMNS))
@@ -123,8 +124,9 @@ def main():
     for warning in (SeededNoiseWarning, LowAccuracyWarning):
         warnings.simplefilter("ignore", warning)
     done = []
+    seeds = range(options.first, options.first + options.reps)
     for name in options.only:
-        for row in one_table(name, options.epsilon, options.reps, options.workload):
+        for row in one_table(name, options.epsilon, seeds, options.workload):
             done.append(row)
             print_table([row])
     write_json(options.json, [], coverage=done)

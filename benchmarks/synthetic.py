@@ -2,8 +2,9 @@
 
 ``python synthetic.py --peers FOLDER`` reads what ``_synthetic_peers.py`` has saved there as
 ``METHOD_TABLE_EPSILON.npz``; run that with the rho that ``--rho`` prints. All methods see the
-training rows; distances are to these, a boosted model is scored on the rows for tests. ``--page``
-writes the table of chosen pairs of the page from the JSON; **bold** is where SWIFT is better.
+training rows; distances are to these, a boosted model is scored on the rows for tests. ``--only``
+adds to the JSON, and keeps what it has of other tables, methods and budgets. ``--page`` writes the
+table of chosen pairs of the page from the JSON; **bold** is where SWIFT is better.
 """
 
 import argparse
@@ -34,7 +35,7 @@ def rho(epsilon):
     return gaussian_mu(epsilon, DELTA) ** 2 / 2
 
 
-METHODS = "all pairs", "rows", "rows, target"
+METHODS, PEERS = ("all pairs", "rows", "rows, target"), ("swift", "aim", "mst")
 CHOSEN = {"rows": '``"rows"``', "rows, target": "and ``target``", "swift": "SWIFT"}
 SHOWN = "pairs", "triples", "auc"
 PAGE = Path(__file__).parents[1] / "doc" / "_synthetic_table.rst"
@@ -92,6 +93,9 @@ def scores(rows, table):
 
 
 def _auc(rows, test):
+    """Return the area under the curve of a model of rows, NaN for a target of three levels."""
+    if len(np.unique(test[:, -1])) > 2:
+        return float("nan")
     if len(np.unique(rows[:, -1])) < 2:
         return 0.5
     model = HistGradientBoostingClassifier(random_state=0).fit(rows[:, :-1], rows[:, -1])
@@ -117,7 +121,7 @@ def quality(options, table):
                 seconds = time.process_time() - start
                 runs.append({**scores(rows, table), "cpu s": seconds})
             yield {"table": table, "method": method, "epsilon": epsilon, **_summary(runs)}
-        for peer in ("swift", "aim", "mst"):
+        for peer in PEERS:
             path = options.peers and options.peers / f"{peer}_{table}_{epsilon:g}.npz"
             if path and path.exists():
                 saved = np.load(path)
@@ -134,6 +138,13 @@ def _summary(runs):
         told[name] = float(np.mean(values))
         told[f"{name} +-"] = float(np.std(values, ddof=1) / len(values) ** 0.5) if values[1:] else 0
     return told
+
+
+def merged(old, new):
+    """Return the rows of both, by epsilon and method; a new one takes the place of an old one."""
+    methods = ["real rows", "real rows, drawn again", *METHODS, *PEERS]
+    found = {(row.get("epsilon", 0), row["method"]): row for row in old + new}
+    return [found[key] for key in sorted(found, key=lambda key: (key[0], methods.index(key[1])))]
 
 
 def page_table(content):
@@ -212,14 +223,15 @@ def main():
     names = [*TABLES, *([options.only] if options.only in REAL else [])]
     made = {name: partial(quality, table=name) for name in names} | {"costs": costs}
     old = json.loads(options.json.read_text()) if options.only and options.json.exists() else {}
-    done = {name: old.get(name, []) for name in made}
+    done = {name: rows for name, rows in old.items() if name in (*TABLES, *REAL, "costs")}
     for name, rows in made.items():
         if options.only in (None, name):
             print(f"\n{name}")
-            done[name] = []
+            found = []
             for row in rows(options):
-                done[name].append(row)
+                found.append(row)
                 print_table([row])
+            done[name] = found if name == "costs" else merged(done.get(name, []), found)
     write_json(options.json, [], **done)
 
 

@@ -1,6 +1,7 @@
 """Tables of two columns whose dependence is denoised by singular values, where that is better."""
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from skdp.marginals._residuals import helmert
 from skdp.marginals.synthesis._tables import CLEAR as CELL
 from skdp.marginals.synthesis._tables import STRONGEST, NoisyTables, TableLaw, ridge_of
 
-__all__ = ["DenoisedTables", "shrunk_singular_values"]
+__all__ = ["DenoisedTables", "shared_directions", "shrunk_inside", "shrunk_singular_values"]
 
 STEP = 1e-5  # of a difference quotient, in units of the largest noise
 HIGH, LOW = 0.3, 0.05  # parts of the ridge where dependence stands out, and after low rank
@@ -55,8 +56,41 @@ def _rule(y, b):
     return np.where(y > edge, kept, 0.0)
 
 
+def shared_directions(tables):
+    """Return the directions of the rows of matrices with noise of sd 1 that stand out of it.
+
+    Shapes: each table (m, n_k); directions (m, r), orthonormal.
+
+    Notes
+    -----
+    Singular values of ``m`` rows and ``K = sum n_k`` columns of noise are below
+    ``sqrt(m) + sqrt(K)``. A direction that all of k tables have stands out where it is fainter by
+    ``k^(1/4)`` than what one table would tell of it: its singular value is the root of their sum of
+    squares, and must be about ``(m K)^(1/4)``.
+    """
+    beside = np.concatenate(tables, axis=1)
+    if len(beside) > beside.shape[1]:
+        U, s, _ = np.linalg.svd(beside, full_matrices=False)
+    else:
+        squares, U = np.linalg.eigh(beside @ beside.T)
+        s = np.sqrt(np.maximum(squares, 0.0))
+    return U[:, s > np.sqrt(beside.shape).sum()]
+
+
+def shrunk_inside(R, sd, left, right):
+    """Return what :func:`shrunk_singular_values` does, of the part of R inside two subspaces.
+
+    Shapes: R (m, n); left (m, r), right (n, q), orthonormal. What is outside of them is lost, and
+    its squared length is estimated without bias: they must not depend on R.
+    """
+    inside = left.T @ R @ right
+    found, rank, risk = shrunk_singular_values(inside, sd)
+    lost = np.sum(np.square(R)) - np.sum(np.square(inside)) - (R.size - inside.size) * sd**2
+    return left @ found @ right.T, rank, max(risk + float(lost), 0.0)
+
+
 class DenoisedTables(NoisyTables):
-    """The tables of a release whose pairs were chosen, each denoised by the better of two rules.
+    """The tables of a release whose pairs were chosen, each denoised by the best of three rules.
 
     Notes
     -----
@@ -64,10 +98,14 @@ class DenoisedTables(NoisyTables):
     of one sd. Few factors make most of it as a rule: then shrunk singular values are nearer to the
     truth than the ridge of :class:`NoisyTables`. Dependence of full rank, as of columns that are
     nearly equal, is better left to the ridge: where it stands out and the estimated risk of low
-    rank is above 1.5 times that of the ridge. Where no singular value stands out, the ridge is
-    taken where rows are many, else the pair says nothing; and there alone cells that stand out by
-    themselves have a ridge of their own. The constants were chosen on Adult,
-    diamonds and yrbss, that of the target on rwm5yr and nlswork (``doc/synthetic.rst``).
+    rank is above 1.5 times that of the ridge. A column has the same few factors in most of its
+    pairs, as of an order of its levels. So R is also shrunk inside the directions that stand out in
+    all other pairs of both columns, where less noise is. Their noise is independent of that of R,
+    so Stein's estimate is as unbiased as without them; where the ridge is not taken, the smaller
+    one decides. Where no singular value stands out, the ridge is taken where rows are many, else
+    the pair says nothing; and there alone cells that stand out by themselves have a ridge of their
+    own. The constants were chosen on Adult, diamonds and yrbss, that of the target on rwm5yr and
+    nlswork, the rule of shared directions on nassCDS, TV16 and diamonds (``doc/synthetic.rst``).
     """
 
     def __init__(self, measurement, strength, target=None):
@@ -84,18 +122,47 @@ class DenoisedTables(NoisyTables):
             self._laws[columns] = self._better(columns, super().law(columns))
         return self._laws[columns]
 
+    def _dependence(self, pair):
+        """Return what a pair has beyond independence, and the sd of its noise."""
+        shares, independent, _ = self._read(pair)
+        left, right = (helmert(self.levels[c]) for c in pair)
+        sd = self._measurement.sd[self._measurement.layout.position[pair]]
+        return left @ (shares - independent) @ right.T, sd
+
+    @cached_property
+    def _beside(self):
+        """For every column, by the other one of a pair: its dependence over its noise."""
+        found = [{} for _ in self.levels]
+        for i, j in (pair for pair in self.sets if len(pair) == 2):
+            R, sd = self._dependence((i, j))
+            found[i][j], found[j][i] = R / sd, R.T / sd
+        return found
+
+    def _low_rank(self, pair, R, sd):
+        """Return what :func:`shrunk_singular_values` does, or what does better inside of R.
+
+        The error told is that of the former: the smaller of two estimates is too small.
+        """
+        plain, spaces = shrunk_singular_values(R, sd), []
+        for column, other in (pair, pair[::-1]):
+            tables = [T for place, T in self._beside[column].items() if place != other]
+            spaces.append(shared_directions(tables) if tables else np.empty((0, 0)))
+        sizes = [space.shape[1] for space in spaces]
+        if not 0 < np.prod(sizes) < R.size:
+            return plain
+        found, rank, risk = shrunk_inside(R, sd, *spaces)
+        return (found, rank, plain[2]) if rank and risk < plain[2] else plain
+
     def _better(self, columns, plain):
         if len(columns) != 2:
             return plain
         shares, independent, variance = self._read(columns)
         left, right = (helmert(self.levels[c]) for c in columns)
-        layout = self._measurement.layout
-        sd = self._measurement.sd[layout.position[columns]]
-        R = left @ (shares - independent) @ right.T
+        R, sd = self._dependence(columns)
         energy = np.sum(np.square(R)) / (R.size * sd**2) - 1
         ridge = plain.ridge * (HIGH if energy >= TELLS else 1.0)
         plain = replace(plain, ridge=ridge)
-        found, rank, risk = shrunk_singular_values(R, sd)
+        found, rank, risk = self._low_rank(columns, R, sd)
         signal = max(plain.strength, 1e-9) ** 2 * np.square(independent)
         other = np.sum(variance * signal / (variance + signal))
         stands_out = energy > CLEAR or risk >= HOPELESS * other
