@@ -161,9 +161,10 @@ def release_ball_cover(table, n_clusters, *, place=None, careful=True):
     """
     home, distances = release_located_ball(table, place=place, gap=GAP, careful=careful)
     beyond = _components(home, distances) if home.seen and distances is not None else []
-    near = [c for c in beyond if _reachable(c, home, place)]
+    reached = [_reachable(c, home, place) for c in beyond]
+    near = [c for c, told in zip(beyond, reached, strict=True) if told]
     peel = _BallSearch(table, home, n_clusters)
-    lost = sum(c.mass for c in beyond if c not in near)
+    lost = sum(c.mass for c, told in zip(beyond, reached, strict=True) if not told)
     while near:
         near.sort(key=lambda c: c.mass)
         component = near.pop()
