@@ -38,6 +38,8 @@ def as_scores(y_true, y_score):
 
 def _dimensions(x):
     """Return how many dimensions a thing has, many if it is read in pieces; a name has none."""
+    if hasattr(type(x), "__skdp_opened__"):  # a table that another process holds
+        return math.inf
     if isinstance(x, str) or hasattr(x, "shape"):
         return len(getattr(x, "shape", ()))
     if isinstance(x, list | tuple):

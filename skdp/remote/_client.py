@@ -194,11 +194,13 @@ class _Books:
 
     def __init__(self, line):
         self._line, self._report = line, None
+        self.column_names = None  # that doubts are told by; by default those of the table
 
-    def doubt(self, *told):
+    def doubt(self, text, columns=None):
         """Note a doubt."""
         self._report = None
-        self._line(0, "doubt_fit", *told)
+        names = () if self.column_names is None else (self.column_names,)
+        self._line(0, "doubt_fit", text, columns, *names)
 
     def close(self, estimator):
         """Return the report; that of before, if nothing was noted since."""

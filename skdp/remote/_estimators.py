@@ -3,6 +3,7 @@
 import inspect
 from functools import cache
 
+from skdp.denoising._base import Denoiser
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._statistic import RowMap, refuse, registered
 from skdp.marginals._levels import Bins
@@ -26,22 +27,23 @@ FOREIGN = (
 
 @cache
 def classes():  # imported late: skdp imports all of its rooms by name
-    """Return the public estimators by name."""
+    """Return the public estimators, and the denoisers of what they release, by name."""
     import skdp
+    import skdp.metrics
     import skdp.stats
 
-    rooms = [(room, name) for room in (skdp, skdp.stats) for name in room.__all__]
+    rooms = [(room, name) for room in (skdp, skdp.metrics, skdp.stats) for name in room.__all__]
     found = {name: getattr(room, name) for room, name in rooms}
     return {name: cls for name, cls in found.items() if _is_private(cls)}
 
 
 def _is_private(cls):
-    return inspect.isclass(cls) and issubclass(cls, PrivateEstimator)
+    return inspect.isclass(cls) and issubclass(cls, PrivateEstimator | Denoiser)
 
 
 def as_json(x):
     """Return an estimator, or a parameter, as :func:`skdp.remote._wire.sent` can write it."""
-    if isinstance(x, PrivateEstimator):
+    if isinstance(x, PrivateEstimator | Denoiser):
         name = type(x).__name__
         if classes().get(name) is not type(x):
             raise TypeError(FOREIGN.format(name))

@@ -97,7 +97,9 @@ class Session:
         args, named = heard(args, self.thing), heard(named, self.thing)
         if do in ("close", "close_fit", "doubt_fit"):  # of a view, or of the fit as a whole
             curator = thing._curator if do == "close" else self.curator
-            refuse(named or not 1 <= len(args) <= 2 or type(args[0]) is not str, "other arguments")
+            refuse(named or not 1 <= len(args) <= 3 or type(args[0]) is not str, "other arguments")
+            if do == "doubt_fit" and len(args) == 3:
+                *args, curator.column_names = args
             return curator.doubt(*args) if do == "doubt_fit" else curator.close(args[0][:80])
         found = inspect.getattr_static(type(thing), do, None)
         if isinstance(found, property):

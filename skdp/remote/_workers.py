@@ -20,6 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skdp._private_part import SCHEMA
 from skdp.accounting import PrivacyLedger
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import PlanError
 from skdp.gate._curator import make_curator
 from skdp.kernel._statistic import refuse
@@ -246,6 +247,7 @@ def opened(holdings, asked, stack):
     hears before a charge is no function of rows.
     """
     estimator = estimator_of(heard(asked["estimator"], _no_table))
+    refuse(not isinstance(estimator, PrivateEstimator), "no estimator")
     analyst, name, columns = asked["analyst"], asked["table"], asked["columns"]
     holding, seed = holdings.tables[name], asked.get("seed")
     weight = asked.get("sample_weight")

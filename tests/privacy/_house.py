@@ -453,6 +453,8 @@ IMPORTS = {
         "remote",
         "__init__",
         "stats",
+        "metrics",
+        "denoising",
         "accounting",
         "exceptions",
         "kernel",

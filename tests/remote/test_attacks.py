@@ -328,6 +328,7 @@ OPENINGS = [
     ("an estimator by a path", {"estimator": sent({"estimator": "os.system", "with": {}}, None)}),
     ("a base class", {"estimator": sent({"estimator": "PrivateEstimator", "with": {}}, None)}),
     ("a table as an estimator", {"estimator": {"number": 0}}),
+    ("a denoiser", {"estimator": sent(as_json(skdp.JamesSteinDenoiser()), None)}),
     ("rows themselves", {"estimator": sent(as_json(skdp.PrivateTrimmedMean(epsilon=0.01)), None)}),
 ]
 

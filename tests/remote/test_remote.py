@@ -15,6 +15,7 @@ import pytest
 from sklearn.base import clone
 
 import skdp
+import skdp.metrics
 import skdp.stats
 from skdp.accounting import PrivacyLedger
 from skdp.audit._fingerprint import fingerprint
@@ -50,6 +51,7 @@ def private(tmp_path_factory):
 FITS = {
     "mean": (skdp.PrivateMean(epsilon=0.3), None),
     "bounded": (skdp.PrivateMean(bounds=(0, 10), epsilon=0.3), None),
+    "denoised": (skdp.PrivateMean(denoiser=skdp.JamesSteinDenoiser(), epsilon=0.3), None),
     "quantile": (skdp.PrivateQuantile(epsilon=0.3), None),
     "scaler": (skdp.PrivateStandardScaler(epsilon=0.3), None),
     "k-means": (skdp.LloydKMeans(2, epsilon=0.3), None),
@@ -85,6 +87,25 @@ def test_the_same_bits_and_bill_as_in_this_process(seeded, name):
     assert held == vars(there).keys() - {"random_state", "ledger"}
     for attribute in held:
         assert fingerprint(getattr(here, attribute)) == fingerprint(getattr(there, attribute))
+
+
+@pytest.mark.parametrize(
+    ("report", "columns"),
+    [
+        (skdp.metrics.PrivateClassifierReport(epsilon=0.3), ["a", "y"]),
+        (skdp.metrics.PrivateConfusionMatrix(epsilon=0.3), ["a", "b", "y"]),
+        (skdp.metrics.PrivateRegressionReport(epsilon=0.3), ["a", "y"]),
+    ],
+    ids=["classifier", "labels", "regression"],
+)
+def test_scores_in_columns_of_a_holder_are_judged(seeded, report, columns):
+    table = tables(seeded)["rows"][columns]
+    here = clone(report).set_params(random_state=3, ledger=PrivacyLedger(*CAPACITY))
+    here.fit("y", FRAME[columns])
+    for given in (("y", table), (table, "y")):
+        there = clone(report).set_params(random_state=3).fit(*given)
+        assert there.privacy_report_ == here.privacy_report_
+        assert fingerprint(vars(here)) == fingerprint(vars(there) | {"ledger": here.ledger})
 
 
 @pytest.mark.slow
