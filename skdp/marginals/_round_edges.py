@@ -71,7 +71,8 @@ def _dates(edge):
     date = np.datetime64(round(edge), "us")
     for unit in DATES:
         start = date.astype(f"M8[{unit}]")
-        near = [float((start + i).astype("M8[us]").astype(np.int64)) for i in (0, 1)]
+        both = [start, start + np.timedelta64(1, unit)]
+        near = [float(one.astype("M8[us]").astype(np.int64)) for one in both]
         yield min(near, key=lambda number: abs(number - edge))
 
 

@@ -22,8 +22,8 @@ class Calendar:
         x = np.asarray(numbers, dtype=np.float64) / UNITS[self.unit]
         inside = np.abs(x) < 2.0**62  # of 64 bits, and not NaN
         whole = np.where(inside, np.rint(np.where(inside, x, 0.0)), 0.0).astype(np.int64)
-        code = "M8" if self.kind == "date" else "m8"
-        return np.where(inside, whole.view(f"{code}[{self.unit}]"), np.array("NaT", code))
+        code = f"{'M8' if self.kind == 'date' else 'm8'}[{self.unit}]"
+        return np.where(inside, whole.view(code), np.array("NaT", code))
 
     def lengths(self):
         """Return the Calendar of differences of dates or durations."""

@@ -99,6 +99,7 @@ class Session:
             curator = thing._curator if do == "close" else self.curator
             refuse(named or not 1 <= len(args) <= 3 or type(args[0]) is not str, "other arguments")
             if do == "doubt_fit" and len(args) == 3:
+                refuse(not all(isinstance(one, str) for one in args[2]), "other arguments")
                 *args, curator.column_names = args
             return curator.doubt(*args) if do == "doubt_fit" else curator.close(args[0][:80])
         found = inspect.getattr_static(type(thing), do, None)
