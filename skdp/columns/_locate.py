@@ -9,7 +9,7 @@ from skdp.accounting import Step
 from skdp.columns._interval_refinement import ZOOM, CentralInterval, release_refined_intervals
 from skdp.columns._magnitude_histogram import COLUMNS, look_again, release_magnitude_histograms
 from skdp.columns._squares import Squares, mean_square
-from skdp.columns._tail import read_tail
+from skdp.columns._tail import ALONE, SEVERAL, read_tail
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
 from skdp.scales._column_noise import ColumnNoise
@@ -217,7 +217,7 @@ def _tail_sides(cells, counts, sd, bulk, unit, n, *, alone):
     down = np.concatenate([first, counts[: cells.n_side][::-1]])
     width = max(bulk.width / unit, edges[1])
     equal = abs(bulk.center) / unit if bulk.equal else None
-    known = {"n": n, "per_octave": 1 << HALVINGS, "entry": equal, "beyond_top": alone and not equal}
+    known = {"n": n, "entry": equal, "shown": np.inf if equal else ALONE if alone else SEVERAL}
     return (read_tail(edges, side[:size], sd, width, **known) for side in (up, down))
 
 

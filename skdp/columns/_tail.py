@@ -7,7 +7,7 @@ from scipy.special import ndtri
 
 from skdp.scales._significance import COLUMN_TOP
 
-__all__ = ["Tail", "read_tail"]
+__all__ = ["ALONE", "SEVERAL", "Tail", "read_tail"]
 
 DEAR = 8.0  # octaves above the bulk from which on a false top is so rare as not to count
 POWERS = np.concatenate([np.linspace(0.8, 4, 33), np.geomspace(4.2, 60, 24)])
@@ -26,7 +26,9 @@ KNOWN, HIDDEN, TOLD = 2.0, 1.4, 1.0
 NO_SURPRISE = {1: 0.2, 2: 0.1}
 SPREAD = 1.5  # standard deviations of what rows of one law have beyond a cut
 OTHER = 2  # octaves above the bulk that an entry of another size counts for, if all seem equal
-FARTHEST, SHOWN = 3, 1.15  # octaves beyond the top in which rows may show; from which noise on
+FARTHEST = 3  # octaves beyond the top in which rows may show
+# From which noise on, of a column by itself and of several: chance makes one octave of 8 and of 44.
+ALONE, SEVERAL = 1.15, 2.0
 UNSEEN = 4.5  # rows at the distance of zero that may not stand out, in noise of a count
 
 
@@ -42,6 +44,7 @@ class Tail:
     expected: np.ndarray
     likely: np.ndarray
     most: np.ndarray
+    faint: np.ndarray  # the same of octaves beyond the top whose counts chance hardly makes
     heavy: bool  # whether what is seen may well be a tail without a variance
 
     def at(self, what, distances):
@@ -50,24 +53,25 @@ class Tail:
         return np.interp(t, self.cuts, getattr(self, what))
 
 
-def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None, power=1, beyond_top=False):
-    """Return the Tail of one side; told ``beyond_top``, counts there are an excess of their own.
+def read_tail(edges, counts, sd, bulk, *, n, entry=None, power=1, shown=np.inf):
+    """Return the Tail of one side; octaves beyond the top with ``shown`` noises of rows are faint.
 
-    Shapes: edges (k + 1,); counts (k,).
+    Shapes: edges (k + 1,), of cells of any width; counts (k,).
     """
     middle = (edges[:-1] + edges[1:]) / 2
-    top = _top_cell(edges, counts, sd, bulk, per_octave, entry)
+    octave = 2.0**power
+    top = _top_cell(edges, counts, sd, bulk, octave, entry)
     start = bulk if entry is None else max(bulk, entry / 8)
     near = max(min(int(np.searchsorted(edges, start / 2, side="right")) - 1, top), 0)
-    first = _after_gap(counts, sd, near, top, GAP * per_octave)
+    first = _after_gap(edges, counts, sd, near, top, octave)
     if first > near:  # far rows are a bulk of their own
-        top = max(top, _top_cell(edges, counts, sd, edges[top], per_octave, entry))
+        top = max(top, _top_cell(edges, counts, sd, edges[top], octave, entry))
     T = edges[top + 1]
     candidates = BEYOND if n > MANY * sd else BEYOND[: len(BEYOND) // 2]
     cuts = np.concatenate([edges[: top + 2], T * candidates])
-    law = bound = _PowerLaw(edges, counts, sd, first, top, per_octave)
+    law = bound = _PowerLaw(edges, counts, sd, first, top, octave)
     if power > 1:  # what is most supposes that distances, not squares, are as heavy as in columns
-        bound = _PowerLaw(edges, counts, sd, first, top, per_octave, power)
+        bound = _PowerLaw(edges, counts, sd, first, top, octave, power)
     at = top + 1  # the law speaks of what lies beyond the top
     mean, size, high = (
         np.concatenate([[x[0]] * at, x])
@@ -83,8 +87,8 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None, power=1, be
     below = cuts < T
     sure = np.hypot(KNOWN * noise, HIDDEN * sd * T)
     told = np.where(below, high + 2 * beyond * gap, high)
-    if beyond_top:
-        told = np.maximum(told, _not_of_chance(counts, sd, middle, top, per_octave, cuts))
+    faint = _not_of_chance(edges, counts, sd, top, octave, cuts, shown)
+    told = np.maximum(told, faint)
     told += np.where(below, seen, 0.0) + TOLD * noise
     most = np.maximum(sure, told)
     if entry is not None:
@@ -95,11 +99,17 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None, power=1, be
         expected=np.where(below, seen + mean + beyond * gap, mean),
         likely=np.where(below, np.hypot(seen, DOUBT * noise) + likely + beyond * gap, likely),
         most=most,
+        faint=faint,
         heavy=bound.is_heavy(),
     )
 
 
-def _top_cell(edges, counts, sd, bulk, per_octave, entry):
+def _at(edges, lengths):
+    """Return the first cell that begins at a length or beyond it."""
+    return np.searchsorted(edges, np.asarray(lengths) * (1 - 1e-9))
+
+
+def _top_cell(edges, counts, sd, bulk, octave, entry):
     """Return the farthest cell that stands out; a false one costs 2^j in noise, j octaves up.
 
     Beyond all octaves where its cost is weighed it has a probability of some 10^-5 together.
@@ -111,34 +121,40 @@ def _top_cell(edges, counts, sd, bulk, per_octave, entry):
     clear = -ndtri(COLUMN_TOP * 4.0 ** -np.minimum(octaves, DEAR) / (1 + octaves))
     top = int(np.flatnonzero(counts > (clear + 0.1) * sd)[-1:].max(initial=0))
     total = np.concatenate([[0.0], np.cumsum(counts)])
-    for width in (per_octave, 2 * per_octave):
-        mass = total[width:] - total[:-width]
-        hits = np.flatnonzero(mass > (clear[width - 1 :] + 0.2) * sd * np.sqrt(width))
-        for i in hits[-width:]:
-            top = max(top, int(i + np.argmax(counts[i : i + width])))
+    last = np.arange(len(counts))
+    for width in (octave, octave**2):  # of windows
+        first = np.minimum(_at(edges, edges[1:] / width), last)
+        noise = sd * np.sqrt(last + 1 - first)
+        hits = np.flatnonzero(total[1:] - total[first] > (clear + 0.2) * noise)
+        for i in hits[hits >= first[hits].max(initial=0)]:
+            top = max(top, int(first[i] + np.argmax(counts[first[i] : i + 1])))
     return top
 
 
-def _not_of_chance(counts, sd, middle, top, per_octave, cuts):
+def _not_of_chance(edges, counts, sd, top, octave, cuts, shown):
     """Return the excess of octaves beyond the top whose counts chance hardly makes.
 
-    Rows that stand out in no cell may follow a law of their own. Chance makes one octave of eight.
+    Rows that stand out in no cell may follow a law of their own.
     """
     excess = variance = np.zeros(len(cuts))
-    for first in range(top + 1, top + 1 + FARTHEST * per_octave, per_octave):
-        here = slice(first, first + per_octave)
-        if counts[here].sum() > SHOWN * sd * np.sqrt(len(counts[here])):
-            over = np.maximum(middle[here] - cuts[:, None], 0.0)
-            excess = excess + over @ counts[here]
+    ends = _at(edges, edges[top + 1] * octave ** np.arange(FARTHEST + 1))
+    for here in map(slice, ends[:-1], ends[1:]):
+        rows = counts[here]
+        if rows.size and rows.sum() > shown * sd * np.sqrt(rows.size):
+            middle = (edges[:-1][here] + edges[1:][here]) / 2
+            over = np.maximum(middle - cuts[:, None], 0.0)
+            excess = excess + over @ rows
             variance = variance + np.square(over).sum(axis=1)
     return excess + TOLD * sd * np.sqrt(variance)
 
 
-def _after_gap(counts, sd, first, top, width):
+def _after_gap(edges, counts, sd, first, top, octave):
     """Return the first cell of what lies beyond the last gap below the top, else ``first``."""
-    total = np.concatenate([[0.0], np.cumsum(counts[: top + 1])])
-    empty = np.flatnonzero(total[width:] - total[:-width] < 2 * sd * np.sqrt(width))
-    ends = empty[empty >= first] + width
+    total = np.concatenate([[0.0], np.cumsum(counts)])
+    starts = np.arange(first, top + 1)
+    ends = _at(edges, np.maximum(edges[starts], edges[1] / octave) * octave**GAP)
+    empty = total[np.minimum(ends, len(counts))] - total[starts] < 2 * sd * np.sqrt(ends - starts)
+    ends = ends[empty & (ends <= top + 1)]
     return min(int(ends[-1]), top) if ends.size else first
 
 
@@ -150,7 +166,7 @@ class _PowerLaw:
     as well. Lengths are in units of t0.
     """
 
-    def __init__(self, edges, counts, sd, first, top, per_octave, power=1):
+    def __init__(self, edges, counts, sd, first, top, octave, power=1):
         self.power, self.powers = power, POWERS / power  # of distances, or of their squares
         start = max(first, _start(counts, sd, top))
         starts = np.unique(np.linspace(start, top, STARTS).round().astype(int))
@@ -159,7 +175,7 @@ class _PowerLaw:
         amounts = np.maximum(mass[:, None] + spread[:, None] * AMOUNTS, sd / 2)
         self.unit = np.where(starts > 0, edges[starts], edges[1] / 2)[:, None, None]
         self.amounts = amounts[:, :, None]
-        end = min(len(counts), top + 1 + 3 * per_octave)
+        end = min(len(counts), int(_at(edges, edges[top + 1] * octave**3)))
         cells = np.arange(start, end)
         low, high = np.maximum(edges[cells], self.unit[..., None]), edges[cells + 1]
         with np.errstate(divide="ignore", over="ignore"):

@@ -1,20 +1,21 @@
 """The radius of the last clipped sum: where its noise and its clipping bias balance."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from skdp.accounting import Step
 from skdp.columns._squares import mean_square
+from skdp.columns._tail import SEVERAL, read_tail
 from skdp.kernel import _sums
 from skdp.scales import LogBins
 from skdp.scales import _significance as significance
 from skdp.scales._noise_level import noise_level, noise_sum_quantile
 from skdp.scales._significance import farthest_window
 
-__all__ = ["DISTANCES", "Clip", "Distances", "Tail", "joined", "release_distances"]
+__all__ = ["DISTANCES", "Clip", "Distances", "LawfulTail", "Tail", "joined", "release_distances"]
 
 OCTAVES_BELOW, OCTAVES_FINE, OCTAVES_ABOVE = 5, 1, 12
 DISTANCES = Step("distances", at_most=0.1, times=2, of=(_sums.Distances,))
@@ -36,6 +37,14 @@ class Distances:
     fine: int
     law: str = "gaussian"
     beyond: float = 0.0
+
+    def up_to(self, longest):
+        """Return the histogram of rows that are known to be no farther away."""
+        cells = int(np.searchsorted(self.edges, longest)) + 1
+        if cells > len(self.edges):
+            return self
+        near = {"counts": self.counts[:cells], "edges": self.edges[:cells]}
+        return replace(self, **near, fine=min(self.fine, cells), beyond=0.0)
 
 
 def release_distances(table, *, center, scale, around, share):
@@ -81,6 +90,14 @@ class Clip(NamedTuple):
     hidden: bool = False
 
 
+def _root_mean_square(distances, cells, n):
+    """Return an upper bound of the root of the mean square of distances, of so many cells."""
+    sd = distances.sd * (1 if distances.law == "gaussian" else math.sqrt(2))
+    unit = float(distances.edges[cells - 1])
+    square, _ = mean_square(distances.counts[:cells], distances.edges[:cells] / unit, sd, n)
+    return math.sqrt(square) * unit
+
+
 class Tail:
     """What a released histogram of distances tells about the rows beyond a radius.
 
@@ -110,10 +127,7 @@ class Tail:
         self._edges = distances.edges[: top + 1]
         self._lower = np.append(0.0, self._edges[:-1])
         self.unseen = float(noise_level(significance.DISTANCES_HIDDEN, 1, **noise))
-        sd = distances.sd * (1 if distances.law == "gaussian" else math.sqrt(2))
-        unit = float(self._edges[-1])
-        square, _ = mean_square(counts[: top + 1], self._edges / unit, sd, n_rows)
-        self.spread = math.sqrt(square) * unit
+        self.spread = _root_mean_square(distances, top + 1, n_rows)
         self._power = self._tail_power()
 
     def _tail_power(self):
@@ -158,3 +172,32 @@ class Tail:
         loss = np.square(noise * radii) + np.square(alignment * excess)
         best = int(np.argmin(np.nan_to_num(loss, nan=math.inf)))
         return Clip(float(radii[best]), float(excess[best]), self.spread, self.hidden)
+
+
+class LawfulTail(Tail):
+    """What the same histogram tells if the tail may also be that of a column, and rows be faint.
+
+    A tail that is as steep as the rows before forgets the few that lie far away, and the law of
+    columns takes noise for some: the excess that is expected is half-way (in logarithms).
+    """
+
+    def __init__(self, distances, n_rows, around):
+        super().__init__(distances, n_rows)
+        edges = np.append(0.0, distances.edges)
+        known = {"n": n_rows, "shown": SEVERAL}
+        self._law = read_tail(edges, distances.counts, distances.sd, around, **known)
+        if not self.empty:
+            cells = int(np.searchsorted(edges, self._law.top))
+            self.spread = max(self.spread, _root_mean_square(distances, cells, n_rows))
+
+    def excess(self, radii):
+        """Return what is expected of the mean of ``(|x - c| - C)_+`` for every C in ``radii``."""
+        steep = super().excess(radii)
+        law = self._law.at("expected", radii) / self._n
+        return steep if self._endless else np.sqrt(steep * law)
+
+    def best(self, noise, alignment):
+        """Return the Clip as there; its bound allows for the law, and for faint rows."""
+        clip = super().best(noise, alignment)
+        law, faint = (float(self._law.at(what, clip.radius)) for what in ("expected", "faint"))
+        return clip._replace(excess=max(clip.excess, (alignment * law + faint) / self._n))

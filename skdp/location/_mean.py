@@ -136,7 +136,8 @@ def _boxed_mean(counted, surveys):
     """Release the mean of rows whose columns are clipped one by one, from the middle of the box."""
     inner, located = boxed(counted, surveys)
     where = _public_location(inner, np.zeros(counted.d), np.ones(counted.d), None)
-    release = unboxed(_mean_of_located(inner, where), [one.clipping for one in located])
+    release = _mean_of_located(inner, where, longest=math.sqrt(counted.d))
+    release = unboxed(release, [one.clipping for one in located])
     return with_deviation(release, located)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.kernel._sums import BallSum, KeptRows
-from skdp.location._clip import DISTANCES, Clip, Tail, release_distances
+from skdp.location._clip import DISTANCES, Clip, LawfulTail, Tail, release_distances
 from skdp.location._column_strategies import FINAL_SUM
 from skdp.location._counted import RowCount
 from skdp.location._location_estimate import ball_around
@@ -45,7 +45,7 @@ def release_clipped_mean(counted, where, clip, *, trim=False):
     return counted.checked(release, clip.radius * where.scale)
 
 
-def find_clip(counted, where, *, radius=None, trim=False):
+def find_clip(counted, where, *, radius=None, trim=False, longest=math.inf):
     """Return the Clip, and the LocationEstimate with what clipping may have moved the centre by."""
     if radius:
         return Clip(radius + where.error, 0.0, radius + where.error), where
@@ -59,7 +59,9 @@ def find_clip(counted, where, *, radius=None, trim=False):
         around=around,
         share=min(share, counted.left / 4),
     )
-    tail = Tail(distances, counted.n, near=trim)
+    distances = distances.up_to(longest + float(np.linalg.norm(where.center)))
+    n = counted.n
+    tail = Tail(distances, n, near=True) if trim else LawfulTail(distances, n, around)
     if tail.empty:
         return Clip(around, math.inf, math.inf, True), where
     # what is clipped off points half-way (in logarithms) between one direction and all of
@@ -68,6 +70,5 @@ def find_clip(counted, where, *, radius=None, trim=False):
     # the centre is off by what its own clipping has moved it as well
     bias = alignment * float(tail.excess(where.clipped)[0]) if where.clipped else math.inf
     noise = math.hypot(where.noise, bias / math.sqrt(d))
-    return tail.best(counted.noise / math.sqrt(counted.left), alignment), replace(
-        where, noise=noise
-    )
+    clip = tail.best(counted.noise / math.sqrt(counted.left), alignment)
+    return clip, replace(where, noise=noise)

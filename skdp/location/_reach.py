@@ -151,7 +151,7 @@ class DistanceHistogram1d:
 
     def tail(self, power):
         edges, counts = self._cells
-        known = {"n": self.n_rows, "per_octave": PER_OCTAVE, "power": power}
+        known = {"n": self.n_rows, "power": power}
         return read_tail(edges**power, counts, self.sd, 1.0, **known)
 
     def best(self, noise, power=1):

@@ -54,6 +54,25 @@ def test_far_rows_that_are_seen_make_an_interval_infinite_or_are_in_it():
         assert ((low <= x.mean()) & (x.mean() <= high)).all()
 
 
+def test_rows_that_stand_out_in_no_cell_are_in_the_interval_of_columns_found_together():
+    """Delays as below move the mean by .1 sd; a tail as steep as the bulk leaves no interval."""
+    rng = np.random.default_rng(0)
+    late = (rng.random((6000, 1)) < 0.05) * rng.exponential(8.0, size=(6000, 1))
+    X, held = rng.normal(size=(6000, 2)) + late, 0
+    for seed in range(8):
+        fit = PrivateMean(random_state=seed, scale="none", center=[0.0, 0.0]).fit(X)
+        low, high = fit.interval()
+        held += ((low <= X.mean(axis=0)) & (X.mean(axis=0) <= high)).sum()
+    assert held >= 15  # of 16
+
+
+def test_rows_in_a_box_lie_no_farther_than_its_corners():
+    near = _distances(500.0).up_to(2.5)
+    assert near.edges[-1] == 4.0 and len(near.counts) == len(near.edges) and near.beyond == 0
+    whole = _distances(500.0)
+    assert whole.up_to(np.inf) is whole
+
+
 @pytest.mark.parametrize("n, told", [(1500, True), (6000, False)])
 def test_a_tail_that_may_hide_is_told_of(n, told):
     """Delays, of departure and arrival: a twentieth of the rows is late in both columns."""
