@@ -9,6 +9,8 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier
 from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import RANSACRegressor
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
@@ -22,6 +24,7 @@ from skdp import (
     PrivateMean,
     PrivateMedian,
     PrivatePipeline,
+    PrivateRidge,
     PrivateSearchCV,
     PrivateStandardScaler,
     RowMap,
@@ -258,6 +261,8 @@ COSTS, LEARNS = "fits it several times", "learns from the rows itself"
         (MultiOutputClassifier(LOGISTIC), {COSTS}),
         (MultiOutputClassifier(clone(LOGISTIC).set_params(ledger=AMPLE)), set()),
         (SelectFromModel(LOGISTIC), set()),
+        (FixedThresholdClassifier(LOGISTIC), set()),
+        (RANSACRegressor(PrivateRidge(), min_samples=9, residual_threshold=1e9), {COSTS, LEARNS}),
     ],
 )
 def test_what_estimators_around_a_private_one_do_to_its_guarantee_is_said(outer, told, monkeypatch):

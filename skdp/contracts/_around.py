@@ -4,10 +4,16 @@ from skdp.contracts._chain import chain_problems
 
 __all__ = ["doubts_around"]
 
-ONCE = {"FeatureUnion", "SelectFromModel", "TransformedTargetRegressor"}  # fit it one time
+ONCE = {  # fit it one time
+    "FeatureUnion",
+    "FixedThresholdClassifier",
+    "SelectFromModel",
+    "TransformedTargetRegressor",
+}
 NOTHING = {  # learn nothing themselves; others learn classes at least
     "BaggingRegressor",
     "FeatureUnion",
+    "FixedThresholdClassifier",
     "MultiOutputClassifier",
     "MultiOutputRegressor",
     "RFE",

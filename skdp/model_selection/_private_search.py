@@ -301,6 +301,11 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             return rows.of(persons), curator, {}
 
     @property
+    def _needs_rows(self):
+        """Whether scores or estimators are functions of a user: a Table runs none."""
+        return not is_plain(self)
+
+    @property
     def _target(self):
         """What y is to the estimator: None, "number" or "class"."""
         return getattr(self.estimator, "_target", None)
@@ -324,7 +329,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         """Return what a search tells of its winner: all trials are behind the table."""
         candidates, budgets = self._planned()
         scorer = scorer_of(self.scoring, self.estimator)
-        if is_plain(self):
+        if not self._needs_rows:
             index, score, seed, released, told = table.search()
         else:
             rows, curator = annex(table)  # scores and estimators are functions of a user

@@ -123,12 +123,12 @@ def _objects(y):
 
 def is_plain(x):
     """Return whether an estimator, or a parameter, holds no code of a user."""
-    if type(x) in PLAIN or (type(x) is np.ndarray and x.dtype.kind in "biuf"):
+    if type(x) in PLAIN or (type(x) is np.ndarray and x.dtype.kind in "biufU"):
         return True
-    if type(x) in (list, tuple):
-        return all(map(is_plain, x))
+    if type(x) in (list, tuple) or (type(x) is np.ndarray and x.dtype.kind == "O"):
+        return all(map(is_plain, np.ravel(x) if type(x) is np.ndarray else x))
     if type(x) is dict:
         return all(type(key) is str for key in x) and all(map(is_plain, x.values()))
-    if not isinstance(x, PrivateEstimator) or getattr(skdp, type(x).__name__, None) is not type(x):
-        return False
+    if getattr(skdp, type(x).__name__, None) is not type(x) or not hasattr(x, "get_params"):
+        return False  # denoisers too are public, of plain parameters
     return all(is_plain(v) for k, v in x.get_params(deep=False).items() if k not in OWN)

@@ -47,8 +47,8 @@ def as_json(x):
         name = type(x).__name__
         if classes().get(name) is not type(x):
             raise TypeError(FOREIGN.format(name))
-        given = x.get_params(deep=False).items()
-        return {"estimator": name, "with": {k: as_json(v) for k, v in given if k not in HELD}}
+        given, held = x.get_params(deep=False).items(), _held(type(x))
+        return {"estimator": name, "with": {k: as_json(v) for k, v in given if k not in held}}
     if isinstance(x, list | tuple):
         return {"list" if isinstance(x, list) else "tuple": [as_json(one) for one in x]}
     if isinstance(x, dict):
@@ -69,7 +69,7 @@ def estimator_of(told):
         cls = classes().get(told["estimator"])
         refuse(cls is None or set(told) != {"estimator", "with"}, "an unknown estimator")
         given = {name: estimator_of(value) for name, value in told["with"].items()}
-        names = set(inspect.signature(cls).parameters) - HELD
+        names = set(inspect.signature(cls).parameters) - _held(cls)
         refuse(not set(given) <= names, "an estimator with other parameters")
         return cls(**given)
     (kind, held), *more = told.items()
@@ -84,6 +84,10 @@ def estimator_of(told):
     plain = isinstance(held, str | int | float | None) or hasattr(held, "dtype") or registered(held)
     refuse(not (plain or type(held).__name__ == "Fraction"), "no parameter")
     return held
+
+
+def _held(cls):
+    return HELD if issubclass(cls, PrivateEstimator) else set()  # a denoiser draws no noise
 
 
 def refuse_annex(estimator):
@@ -101,7 +105,8 @@ def _takes_rows(one):
     """Return whether a fit asks for rows: by its class, or by parameters that name an annex."""
     by_class = len(inspect.signature(one._release).parameters) > 1 or type(one).__name__ in OF_ROWS
     chosen = getattr(one, "method", None) in ("friendly", "bounded")
-    return by_class or chosen or getattr(one, "sensitivity", None) is not None
+    chosen = chosen or getattr(one, "sensitivity", None) is not None
+    return by_class or chosen or getattr(one, "_needs_rows", False)
 
 
 def _is_map(step):

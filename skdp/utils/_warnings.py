@@ -26,10 +26,14 @@ __all__ = [
 
 BETWEEN = ("skdp", "sklearn", "joblib")  # the line of a user and a fit
 TOLD = set()  # of fits within scikit-learn's: class, text, file and line
-FOLDS = {("sklearn.model_selection._validation", f"_fit_and_{do}") for do in ("score", "predict")}
+FOLDS = {
+    ("sklearn.model_selection._validation", do)
+    for do in ("_fit_and_predict", "_fit_and_score", "_permutation_test_score")
+}
 AROUND = re.compile(  # modules of estimators of scikit-learn that fit others
-    r"sklearn\.(calibration|compose\._target|ensemble|feature_selection|multiclass|multioutput|"
-    r"model_selection\._classification_threshold|pipeline|semi_supervised)\b"
+    r"sklearn\.(calibration|compose\._target|ensemble|feature_selection|impute\._iterative|"
+    r"linear_model\._ransac|model_selection\._classification_threshold|multiclass|multioutput|"
+    r"pipeline|semi_supervised)\b"
 )
 MOST_EPSILON, MOST_DELTA = 20, Fraction(1, 100)  # of a guarantee that is worth its name
 LOW_ACCURACY = "low accuracy: "  # begins a doubt in a report

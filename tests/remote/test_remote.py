@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -123,6 +124,16 @@ def test_a_search_runs_at_the_holder(seeded, min_rows):
     assert np.array_equal(here.best_estimator_.coef_, there.best_estimator_.coef_)
 
 
+def test_a_search_of_denoisers_runs_at_the_holder(seeded):
+    mean = skdp.PrivateMean(bounds=(0, 10), delta=0)
+    grid = {"denoiser": [None, skdp.JamesSteinDenoiser(target=np.array([1.0, 2.0]))]}
+    search = skdp.PrivateSearchCV(mean, grid, epsilon=0.3, random_state=3, mean_trials=2)
+    here = clone(search).set_params(ledger=PrivacyLedger(*CAPACITY)).fit(X[["a", "b"]])
+    there = clone(search).fit(tables(seeded)["rows"][["a", "b"]])
+    assert here.best_index_ == there.best_index_ and here.best_score_ == there.best_score_
+    assert np.array_equal(here.best_estimator_.location_, there.best_estimator_.location_)
+
+
 def test_persons_are_protected_as_the_holder_decides(seeded):
     mean = skdp.PrivateMean(epsilon=0.3, random_state=3)
     here = clone(mean).set_params(ledger=PrivacyLedger(*CAPACITY, unit="group"))
@@ -211,6 +222,7 @@ def test_a_refusal_stops_nobody(tmp_path):
 def test_errors_before_a_charge(private, tmp_path):
     table = tables(private)["rows"]
     before = table.remaining
+    search = skdp.PrivateSearchCV(skdp.PrivateLogisticRegression(), {"C": [Fraction(1, 2)]})
     cases = [
         (skdp.PrivateMean(random_state=1), {}, ValueError, "without a seed"),
         (skdp.PrivateMean(ledger=PrivacyLedger(1.0, 1e-5)), {}, ValueError, "ledger=None"),
@@ -219,6 +231,7 @@ def test_errors_before_a_charge(private, tmp_path):
         (skdp.PrivateLogisticRegression(), {"y": "z"}, PlanError, "names the column"),
         (skdp.PrivateLogisticRegression(), {}, PlanError, "needs a target"),
         (skdp.FriendlyCoreFilter(radius=1.0), {}, TypeError, "needs the rows themselves"),
+        (search, {"y": "y"}, TypeError, "needs the rows themselves"),
     ]
     for estimator, given, kind, text in cases:
         with pytest.raises(kind, match=text):
