@@ -110,7 +110,7 @@ class Tail:
         size = distances.fine if near else len(distances.counts)
         counts, noise = distances.counts[:size], {"scale": distances.sd, "law": distances.law}
         levels = {}
-        for width in (1, 2, 4, 8):
+        for width in [one for one in (1, 2, 4, 8) if one <= size]:
             narrow = np.arange(width - 1, size) < distances.fine
             levels[width] = np.where(
                 narrow, *(noise_sum_quantile(p, width, **noise) for p in false)

@@ -8,7 +8,7 @@ import pytest
 from skdp import PrivateMean
 from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._table import Table
-from skdp.location._clip import Distances, Tail, release_distances
+from skdp.location._clip import Distances, LawfulTail, Tail, release_distances
 from skdp.readers import ArrayRows
 from tests._curators import canned
 
@@ -71,6 +71,15 @@ def test_rows_in_a_box_lie_no_farther_than_its_corners():
     assert near.edges[-1] == 4.0 and len(near.counts) == len(near.edges) and near.beyond == 0
     whole = _distances(500.0)
     assert whole.up_to(np.inf) is whole
+
+
+def test_a_box_within_the_first_cells_of_a_start_far_away_is_read():
+    far = Distances(1000.0 * np.eye(16)[0], 2.0 ** np.arange(16), 10.0, 10)
+    for longest, cells in [(0.5, 1), (3.0, 3)]:
+        near = far.up_to(longest)
+        clip = LawfulTail(near, 1000.0, 64.0).best(0.01, 1.0)
+        assert len(near.counts) == cells
+        assert 0 < clip.radius <= 4.0 and np.isfinite(clip.excess)
 
 
 @pytest.mark.parametrize("n, told", [(1500, True), (6000, False)])
