@@ -21,7 +21,7 @@ __all__ = ["RemoteTable", "connect"]
 NOTES = {"decide", "doubt", "doubt_fit"}  # answered by None: they wait for the next request
 SPENDS = {"ask", "ask_all", "child", "choose", "names"}
 SPENDS_NOT = {*CONSTANT, *NOTES, "fails", "fewer", "map", "remaining", "sample", "scaled"}
-MOST_WAITING = 50  # of the requests that a holder answers together
+MOST_WAITING, LONG = 50, 2**12  # of requests that a holder answers together; characters of a note
 KEPT = 30.0  # seconds for which an idle connection is used again; the holder keeps it for more
 ARRAY = "{0} is a column of the remote table. Pass its name, for instance {0}='{1}'"
 PERSONS = "the holder decides whose rows are protected together. Fit without groups"
@@ -223,16 +223,17 @@ class _HttpLine(Line):
 
     def __call__(self, to, do, *args, **named):
         """Return the answer to a request, or raise what it, or one that has waited, refuses."""
-        self._waiting.append(request(to, do, *args, **named))
-        if do in NOTES and len(self._waiting) < MOST_WAITING:
+        self._waiting.append(json.dumps(request(to, do, *args, **named)))
+        short = len(self._waiting) < MOST_WAITING and len(self._waiting[-1]) < LONG
+        if do in NOTES and short:
             return None
         together, self._waiting = self._waiting, []
         place, spends = len(together) - 1, do in SPENDS and to._purse is not None
         if spends:
-            together.append(request(to, "remaining"))
+            together.append(json.dumps(request(to, "remaining")))
         if do not in SPENDS_NOT:
             self._left = {}
-        answers = json.loads(self.raw(json.dumps(together)))
+        answers = json.loads(self.raw(f"[{', '.join(together)}]"))
         told = [self.told(one) for one in (answers if isinstance(answers, list) else [answers])]
         if spends:
             self._left[to._purse] = told[-1]

@@ -3,6 +3,7 @@
 import json
 import time
 
+import numpy as np
 import pytest
 
 import skdp
@@ -109,3 +110,6 @@ def test_what_is_noted_waits_and_what_is_left_is_known(folder, monkeypatch):
     assert [str(text) for text in report.decisions] == ["first", "low accuracy: second", "third"]
     inner = table.child("columns with gaps", 0.1)
     assert table.remaining < after and inner.remaining == 1
+    before = len(messages)
+    table.doubt("long", np.zeros((2000, 4), dtype=bool))
+    assert len(messages) == before + 1, "many of them would exceed what a holder reads"
