@@ -239,7 +239,6 @@ def test_parameters_that_change_the_law_of_rows_are_refused():
         PrivateLogisticRegression(epsilon=9, random_state=0).fit(X, y).interval(2.0)
 
 
-@pytest.mark.slow
 def levels(seed, n=12000):
     """Return a table of levels whose log-odds reach from -9 to 8, and columns that tell nothing."""
     rng = np.random.default_rng(seed)
@@ -252,7 +251,7 @@ def levels(seed, n=12000):
 def test_steps_that_have_not_come_to_rest_say_so():
     """Scores of no use, and those of a table in which the steps end where they should."""
     X, y = levels(1)
-    model = PrivateLogisticRegression(classes=[0, 1], random_state=1).fit(X, y)
+    model = PrivateLogisticRegression(classes=[0, 1], random_state=12).fit(X, y)
     assert roc_auc_score(y, model.decision_function(X)) < 0.6
     assert not model.reliable_ and "has not converged" in str(model.accuracy_warnings_)
     few, others = X[:, 3:6], (np.random.default_rng(2).random((len(X), 6)) < 0.5)
