@@ -14,6 +14,7 @@ OF_ROWS = {  # where rows decide about themselves, or statistics are functions o
     *("FriendlyCoreFilter", "SensitivityPreprocessor", "GaussianMechanism", "LaplaceMechanism"),
     *("PrivateMinMax", "PrivateMinMaxScaler", "PrivateTrimmedMean"),
 }
+LONG = "the questions of {} are longer than one request may be. Ask the holder to run it"
 HELD = {"random_state", "ledger", "n_jobs", "verbose", "callbacks"}  # decided by each side alone
 ANNEX = (
     "{} needs the rows themselves, not answers about them, so it cannot fit a table of a holder. "
@@ -94,6 +95,8 @@ def refuse_annex(estimator):
     """Raise TypeError for an estimator, or a part of one, that needs the rows themselves."""
     parts = [estimator, *estimator.get_params(deep=True).values()]
     for one in filter(lambda part: isinstance(part, PrivateEstimator), parts):
+        if type(one).__name__ == "PrivateClassifierReport":
+            raise TypeError(LONG.format("PrivateClassifierReport"))
         if _takes_rows(one):
             raise TypeError(ANNEX.format(f"{type(one).__name__}, with these parameters,"))
         for _, step in getattr(one, "steps", ())[:-1]:

@@ -32,7 +32,7 @@ class Limits:
     idle: float = 600.0  # seconds after which a fit that asks nothing is ended
     stop: float = 30.0  # seconds for which open fits go on when the server is told to stop
     seconds: int = 3600  # of processor time of one fit
-    memory: int = 2**33  # bytes of address space of one fit
+    memory: int = 2**33  # bytes of address space of one fit, beside the tables
 
 
 @dataclass(frozen=True)

@@ -205,8 +205,18 @@ def _end(file, workers, poll):
 
 def _limit(limits):
     resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
+    most = limits.memory + _address_space()  # what is left knows no number of rows
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a dump would hold rows
+
+
+def _address_space():
+    """Return the bytes of address space of this process, tables included; 0 if unknown."""
+    try:
+        pages = Path("/proc/self/statm").read_text().split()[0]
+    except OSError:
+        return 0
+    return int(pages) * resource.getpagesize()
 
 
 def _work(holdings, stream):
@@ -243,8 +253,8 @@ def opened(holdings, asked, stack):
 
     ``stack`` keeps the contexts of the estimator for as long as the session is served.
 
-    **Privacy**: parameters are checked before the charge, rows are read after it: what an analyst
-    hears before a charge is no function of rows.
+    **Privacy**: parameters are checked before the charge, on made-up rows, and the table is touched
+    after it: what an analyst hears before a charge is no function of rows.
     """
     estimator = estimator_of(heard(asked["estimator"], _no_table))
     refuse(not isinstance(estimator, PrivateEstimator), "no estimator")
@@ -269,24 +279,30 @@ def opened(holdings, asked, stack):
     texts = [*(columns if isinstance(columns, list) else []), *beside]
     refuse(not isinstance(columns, list | None), "columns are a list of names")
     refuse(not all(isinstance(one, str) for one in texts), "names of columns are texts")
-    X, groups = without_groups(holding.source, holding.persons)
     refuse(weight is not None and weight not in holding.columns, "no such column")
+    named = columns
     if columns is not None:
         known = set(holding.columns)
         named = [*columns, *(one for one in beside if one not in columns)]
         refuse(not named or not set(named) <= known, "no such column")
         refuse(len(set(named)) < len(named), "a column twice")
-        X = _some(X, named)
     try:
-        X, weights = without_weights(X, weight)
+        made_up, _, _ = _parts(holding.made_up, holding.persons, named, weight)
     except ValueError as error:  # of types alone
         raise PlanError(str(error)) from None
-    names = list(X.columns if hasattr(X, "columns") else X.schema.names)
-    _rehearse(estimator, holding.made_up[names], y)
+    _rehearse(estimator, made_up, y)
     what = type(estimator).__name__
     holdings.charge(analyst, name, plan, what, seeded=seed is not None)
     stack.enter_context(estimator._curators())
+    X, groups, weights = _parts(holding.source, holding.persons, named, weight)
     return _read(estimator, plan, X, y, groups, weights, seed, holdings)
+
+
+def _parts(X, persons, named, weight):
+    """Return the columns that are read, all if none are named, the IDs of persons, and weights."""
+    X, groups = without_groups(X, persons)
+    X, weights = without_weights(X if named is None else _some(X, named), weight)
+    return X, groups, weights
 
 
 def _rehearse(estimator, made_up, y):

@@ -19,8 +19,9 @@ import skdp
 import skdp.remote
 from skdp.exceptions import PlanError
 from skdp.remote._client import _Holder
-from skdp.remote._holdings import Holding
+from skdp.remote._holdings import Holding, Limits
 from skdp.remote._source import read_columns
+from skdp.remote._workers import _limit
 from tests.remote._holder import FRAME, holder, tables
 from tests.remote.test_attacks import opened
 
@@ -187,3 +188,21 @@ def test_messages_of_a_million_rows_are_small(tmp_path, monkeypatch):
             n = len(sizes)
             estimator.fit(table if y else table[list("abcdefghij")], y)
             assert len(sizes) > n + 10 and max(sizes) < 1e6, type(estimator).__name__
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory that is held is read in /proc")
+def test_the_limit_of_memory_lies_beside_the_tables():
+    """Else what is refused for want of it, before a charge, tells how large a table is."""
+    process = os.fork()
+    if process == 0:
+        told = 1
+        try:
+            table = np.zeros(2**27)  # pages that nobody touches
+            _limit(Limits(memory=2**29))
+            np.empty(2**25)
+            np.empty(len(table))
+        except MemoryError as error:
+            told = int("134217728" not in str(error))  # the last one, of twice the limit
+        finally:
+            os._exit(told)
+    assert os.waitpid(process, 0)[1] == 0

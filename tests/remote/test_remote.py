@@ -93,11 +93,10 @@ def test_the_same_bits_and_bill_as_in_this_process(seeded, name):
 @pytest.mark.parametrize(
     ("report", "columns"),
     [
-        (skdp.metrics.PrivateClassifierReport(epsilon=0.3), ["a", "y"]),
         (skdp.metrics.PrivateConfusionMatrix(epsilon=0.3), ["a", "b", "y"]),
         (skdp.metrics.PrivateRegressionReport(epsilon=0.3), ["a", "y"]),
     ],
-    ids=["classifier", "labels", "regression"],
+    ids=["labels", "regression"],
 )
 def test_scores_in_columns_of_a_holder_are_judged(seeded, report, columns):
     table = tables(seeded)["rows"][columns]
@@ -232,6 +231,12 @@ def test_errors_before_a_charge(private, tmp_path):
         (skdp.PrivateLogisticRegression(), {}, PlanError, "needs a target"),
         (skdp.FriendlyCoreFilter(radius=1.0), {}, TypeError, "needs the rows themselves"),
         (search, {"y": "y"}, TypeError, "needs the rows themselves"),
+        (
+            skdp.metrics.PrivateClassifierReport(),
+            {"y_score": "y"},
+            TypeError,
+            "longer than one request",
+        ),
     ]
     for estimator, given, kind, text in cases:
         with pytest.raises(kind, match=text):
