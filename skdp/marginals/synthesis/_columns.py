@@ -113,7 +113,7 @@ def fit_conditional(column, groups, codes, sweeps):
             made = (matrix.T @ chances) / len(codes)
             step = _best_step(made, group.ridge, group.shares - group.ridge * weights[here])
             weights[here] += step
-            chances *= np.exp(step)[keys.keys[:, number]]
+            chances *= np.take(np.exp(step), matrix.indices, axis=0)
             _proper(chances)
     return Conditional(column, groups, weights), keys, chances
 
@@ -130,8 +130,13 @@ def _best_step(made, ridge, wanted):
 
 
 def _proper(chances):
-    chances /= chances.sum(axis=1, keepdims=True)
+    chances /= _row_sums(chances)[:, None]
     return chances
+
+
+def _row_sums(cells):
+    """Return the sums of rows with few cells, for which ``sum`` takes four times as long."""
+    return np.einsum("ij->i", cells)
 
 
 class Debts:
@@ -158,7 +163,8 @@ class Debts:
             tilt = cells @ np.clip(self.debt / usual, -1.0, 1.0)
             tilted = chances[here] * np.exp(np.clip(tilt, -FURTHEST, FURTHEST))
             shares = np.cumsum(tilted, axis=1)
-            level = np.sum(shares < uniforms[here, None] * shares[:, -1:], axis=1)
+            passed = shares < uniforms[here, None] * shares[:, -1:]
+            level = _row_sums(passed.view(np.uint8).astype(np.int32))
             level = np.minimum(level, chances.shape[1] - 1)
             owed = chances[here].copy()
             owed[np.arange(len(level)), level] -= 1.0
