@@ -308,10 +308,10 @@ class PrivateSummary(SplitMixin, PrivateEstimator):
         Returns
         -------
         frame : DataFrame
-            Rows are ``kind``, ``entries``, ``gaps``, ``mean``, ``std``, the quantiles, ``top``, the
-            most frequent text, and ``share``, its part of the entries, or the rate of a truth
-            value. NaN for what is not told reliably; ``results()`` says why. With ``by`` the rows
-            of each group stand together under its level.
+            Rows are ``kind``, ``entries``, ``gaps``, ``mean`` (of truth values the rate of true
+            ones), ``std``, the quantiles, ``top``, the most frequent text or truth value, and
+            ``share``, its part of the entries. NaN for what is not told reliably; ``results()``
+            says why. With ``by`` the rows of each group stand together under its level.
         """
         check_is_fitted(self)
         if self.by is not None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from skdp.show._page import columns as aligned
 from skdp.show._page import data_frame
+from skdp.summary._columns import BOOL
 
 __all__ = ["cell_of", "frame_of", "html_of", "joined_frames", "text_of"]
 
@@ -26,16 +27,26 @@ def cell_of(line, number, calendar):
 
 def frame_of(named, lines):
     """Return a frame like that of ``describe``: a column for each column, rows are statistics."""
-    titles = list(dict.fromkeys(one.statistic for own in lines for one in own))
-    titles = [title for title in titles if title not in ("share", "rate")]
+    titles = [one.statistic for own in lines for one in own if one.statistic != "share"]
+    titles = list(dict.fromkeys("mean" if title == "rate" else title for title in titles))
     cells = {}
     for (name, column), own in zip(named, lines, strict=True):
         found = {one.statistic: cell_of(one, one.known().value, column.calendar) for one in own}
-        shares = [one.known() for one in own if one.label is not None]
-        cells[name] = [column.kind, *(found.get(title, np.nan) for title in titles)]
-        cells[name] += [shares[0].label, shares[0].value] if shares else [np.nan, np.nan]
+        top, share = _top(column, [one.known() for one in own if one.label is not None])
+        if column.kind == BOOL:
+            found["mean"] = share if top is True else 1 - share
+        cells[name] = [column.kind, *(found.get(title, np.nan) for title in titles), top, share]
     objects = {name: np.array(own, dtype=object) for name, own in cells.items()}
     return data_frame(objects, "results()", index=["kind", *titles, "top", "share"])
+
+
+def _top(column, shares):
+    """Return the most frequent text or truth value, and its share; NaN for what is not known."""
+    if not shares or (column.kind == BOOL and math.isnan(shares[0].value)):
+        return math.nan, math.nan
+    if column.kind == BOOL and shares[0].value < 0.5:
+        return False, 1 - shares[0].value
+    return shares[0].label, shares[0].value
 
 
 def joined_frames(frames):
