@@ -9,7 +9,7 @@ from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import Table
 from skdp.kernel.applied._scores import ConfusionCells
 from skdp.metrics._by_group import ByGroupMixin
-from skdp.metrics._curves import CELLS, FINER, PLACES, release_curves
+from skdp.metrics._curves import CELLS, FINER, PLACES, bytes_of_a_column, release_curves
 from skdp.metrics._rates import all_rates
 from skdp.metrics._report_methods import ReportMethods
 from skdp.metrics._scores import as_scores, scores_of, with_keys_of
@@ -224,6 +224,9 @@ class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
                 f"classes: that of the second. Got {n_features} columns. Pass classes=[...] with "
                 "all labels, in the order of the columns."
             )
+
+    def _longest(self, n_features):
+        return n_features * bytes_of_a_column(self.n_bins)
 
     def _release(self, table):
         m = table.n_features - 1

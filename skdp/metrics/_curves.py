@@ -6,17 +6,17 @@ import numpy as np
 from scipy.special import expit
 
 from skdp.accounting import Step
-from skdp.kernel.applied._scores import ScoreCells
+from skdp.kernel.applied._scores import PrefixCells, ScoreCells
 from skdp.metrics._strategy import GAIN, LOGIT_END, finer_edges, prefix_strategy
 
-__all__ = ["CELLS", "FINER", "PLACES", "Curves", "middles", "release_curves"]
+__all__ = ["CELLS", "FINER", "PLACES", "Curves", "bytes_of_a_column", "middles", "release_curves"]
 
 FIRST = 0.3  # share of the cells: benchmarks/metrics.py
 REST = 0.02  # part of a squared row that measures the losses inside of bins
 SURE = 5.0  # that scores are no probabilities: noise says so once in 3 million fits
 CLEAR = 3.0  # standard deviations of its noise that a class has rows
-CELLS = Step("cells", at_most=FIRST, of=(ScoreCells,))
-FINER = Step("finer cells", at_most=0.25, of=(ScoreCells,))  # if scores lie in few bins
+CELLS = Step("cells", at_most=FIRST, of=(PrefixCells,))
+FINER = Step("finer cells", at_most=0.25, of=(PrefixCells,))  # if scores lie in few bins
 PLACES = Step("places", of=(ScoreCells,))
 TIED = 8.0  # times an even part of both classes in a bin, which no cut leaves of scores apart
 CROWDED = 4.0  # deviations of the area by noise that the order of scores in bins may add to it
@@ -68,8 +68,8 @@ def release_curves(table, edges, positives, used, *, second, one_sided=False):
 
     Notes
     -----
-    **Privacy** (add or remove one row): the answers to two :class:`ScoreCells`, of which the second
-    is made of the first; all else is post-processing.
+    **Privacy** (add or remove one row): the answers to one :class:`PrefixCells`, or two, and to one
+    :class:`ScoreCells` that is made of these; all else is post-processing.
 
     The first gives the numbers of rows in bins with the least error of prefix sums. With F the
     curves made of it and A their area, the area moves with a positive of score s by
@@ -81,12 +81,9 @@ def release_curves(table, edges, positives, used, *, second, one_sided=False):
     """
     m, bins = len(edges), edges.shape[1] - 1
     C, inverse = prefix_strategy(bins)
-    ends = np.zeros((m, 2 * bins, 2, bins), dtype=np.int64)
-    for j in used:
-        ends[j, :bins, 0], ends[j, bins:, 1] = C, C
-    told = table.ask(ScoreCells(edges, positives, ends, ends), CELLS)
-    y, sd = told.real.reshape(m, 2, bins), float(np.max(told.sd))
-    starts = [_Start.of(edges[j], y[j] @ inverse.T, sd * inverse, one_sided) for j in used]
+    y, sd = _prefix_cells(table, edges, positives, used, CELLS)
+    pairs = zip(used, y, strict=True)
+    starts = [_Start.of(edges[j], one @ inverse.T, sd * inverse, one_sided) for j, one in pairs]
     if any(start.crowded(sd * np.sqrt(CELLS.at_most / second)) for start in starts):
         table.decide(CLOSE)
         starts, edges = _finer(table, positives, used, starts, (C, y, sd))
@@ -100,6 +97,18 @@ def release_curves(table, edges, positives, used, *, second, one_sided=False):
     return [start.curves(y[j], sd) for j, start in zip(used, starts, strict=True)]
 
 
+def bytes_of_a_column(n_bins):
+    """Return the size of what the longest question, PLACES, may hold of one column of scores."""
+    finer = 2 * n_bins  # if bins are crowded: their edges, and ends of 4 sums by class and bin
+    return 8 * (finer + 1 + 2 * 4 * 2 * finer)
+
+
+def _prefix_cells(table, edges, positives, used, step):
+    """Return the measured numbers of rows by class and bin, (len(used), 2, bins), and their sd."""
+    told = table.ask(PrefixCells(used, edges[used], [positives[j] for j in used]), step)
+    return told.real.reshape(len(used), 2, -1), float(np.max(told.sd))
+
+
 def _finer(table, positives, used, starts, first):
     """Cut crowded bins into parts and ask once more; return starts of both releases, and edges."""
     C_first, y_first, sd_first = first
@@ -107,16 +116,13 @@ def _finer(table, positives, used, starts, first):
     C, _ = prefix_strategy(2 * bins)
     cut = [finer_edges(one.edges, np.diff(one.below, axis=1).sum(axis=0)) for one in starts]
     edges = np.tile(cut[0][0], (m, 1))
-    ends = np.zeros((m, 4 * bins, 2, 2 * bins), dtype=np.int64)
-    for j, (own, _) in zip(used, cut, strict=True):
-        edges[j], ends[j, : 2 * bins, 0], ends[j, 2 * bins :, 1] = own, C, C
-    told = table.ask(ScoreCells(edges, positives, ends, ends), FINER)
-    y, sd = told.real.reshape(m, 2, 2 * bins), float(np.max(told.sd))
+    edges[used] = [own for own, _ in cut]
+    y, sd = _prefix_cells(table, edges, positives, used, FINER)
     finer = []
-    for j, (own, of), start in zip(used, cut, starts, strict=True):
+    for i, ((own, of), start) in enumerate(zip(cut, starts, strict=True)):
         coarse = C_first[:, of] / sd_first
         inverse = np.linalg.inv(coarse.T @ coarse + C.T @ (C / sd**2))
-        h = (y_first[j] / sd_first) @ coarse + y[j] @ (C / sd**2)
+        h = (y_first[i] / sd_first) @ coarse + y[i] @ (C / sd**2)
         noise = np.linalg.cholesky((inverse + inverse.T) / 2)
         finer.append(_Start.of(own, h @ inverse, noise, start.one_sided, is_finer=True))
     return finer, edges

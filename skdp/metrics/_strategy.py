@@ -5,11 +5,10 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import expit
 
-from skdp.scales._strategy import least_error_strategy
+from skdp.kernel.applied._scores import GAIN, prefix_matrix
 
 __all__ = ["GAIN", "LOGIT_END", "finer_edges", "logit_edges", "prefix_strategy"]
 
-GAIN = 2**16  # length of the longest column of integers
 LOGIT_END = 10.0  # scores beyond these logits share a bin on either side
 SMALLEST = 1e-300  # scores below stay in one bin
 
@@ -54,8 +53,7 @@ def finer_edges(edges, masses):
 def prefix_strategy(n):
     """Return the integer matrix C, to which a row of bin b adds column b, and its inverse.
 
-    All prefix sums together are least off; see :func:`least_error_strategy`.
+    All prefix sums together are nearly least off.
     """
-    a = np.arange(n)
-    C = least_error_strategy(n - np.maximum.outer(a, a).astype(float), GAIN)
+    C = prefix_matrix(n)
     return C, np.linalg.inv(C.astype(float))

@@ -5,16 +5,21 @@ from functools import cache
 
 from skdp.denoising._base import Denoiser
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.exceptions import PlanError
 from skdp.kernel._statistic import RowMap, refuse, registered
 from skdp.marginals._levels import Bins
 
-__all__ = ["as_json", "estimator_of", "refuse_annex"]
+__all__ = ["as_json", "estimator_of", "refuse_annex", "refuse_long"]
 
 OF_ROWS = {  # where rows decide about themselves, or statistics are functions of many together
     *("FriendlyCoreFilter", "SensitivityPreprocessor", "GaussianMechanism", "LaplaceMechanism"),
     *("PrivateMinMax", "PrivateMinMaxScaler", "PrivateTrimmedMean"),
 }
-LONG = "the questions of {} are longer than one request may be. Ask the holder to run it"
+LONG = (
+    "questions of {} on so many columns may be longer than the {} bytes that a request may have. "
+    "Ask for less at once, or the holder for a larger [limits] body"
+)
+BESIDE = 2**14  # bytes of a request beside its arrays, and the numbers of its columns
 HELD = {"random_state", "ledger", "n_jobs", "verbose", "callbacks"}  # decided by each side alone
 ANNEX = (
     "{} needs the rows themselves, not answers about them, so it cannot fit a table of a holder. "
@@ -93,15 +98,24 @@ def _held(cls):
 
 def refuse_annex(estimator):
     """Raise TypeError for an estimator, or a part of one, that needs the rows themselves."""
-    parts = [estimator, *estimator.get_params(deep=True).values()]
-    for one in filter(lambda part: isinstance(part, PrivateEstimator), parts):
-        if type(one).__name__ == "PrivateClassifierReport":
-            raise TypeError(LONG.format("PrivateClassifierReport"))
+    for one in _parts_of(estimator):
         if _takes_rows(one):
             raise TypeError(ANNEX.format(f"{type(one).__name__}, with these parameters,"))
         for _, step in getattr(one, "steps", ())[:-1]:
             if isinstance(step, PrivateEstimator) and not _is_map(step):
                 raise TypeError(ANNEX.format(f"{type(step).__name__} before another step"))
+
+
+def refuse_long(estimator, n_columns, most):
+    """Raise PlanError if a request may be longer than ``most`` bytes: by parameters alone."""
+    for one in _parts_of(estimator):
+        if one._longest(n_columns) * 4 / 3 + BESIDE > most:  # arrays are written in base 64
+            raise PlanError(LONG.format(type(one).__name__, most))
+
+
+def _parts_of(estimator):
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    return [one for one in parts if isinstance(one, PrivateEstimator)]
 
 
 def _takes_rows(one):

@@ -9,11 +9,12 @@ import threading
 import time
 from collections import Counter
 from contextlib import asynccontextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 import skdp
 from skdp.remote._registry import load, registry
-from skdp.remote._session import MOST_LINE, MOST_TOGETHER, classes_in
+from skdp.remote._session import MOST_LINE, brief, noted
 from skdp.remote._workers import Workers
 
 __all__ = ["Door", "serve"]
@@ -21,7 +22,8 @@ __all__ = ["Door", "serve"]
 LOG = logging.getLogger("skdp.remote")
 EXTRA = "the server of skdp.remote needs starlette and uvicorn: pip install 'skdp[serve]'"
 MOST_OPENING = 2**20  # bytes of a request for a fit: this process reads it as JSON
-MOST_LOGGED = 2000  # bytes of it that are logged
+MOST_LOGGED = 2000  # characters of what is logged
+MOST_HEAD = 200  # of a message that is not read
 POLL = 0.05  # seconds
 MORE_AT_ONCE = 4  # requests of one analyst at a time, beside one for each open fit
 
@@ -30,8 +32,13 @@ def _no(text, kind="ValueError"):
     return json.dumps({"no": {"kind": kind, "text": text}}).encode()
 
 
+OPENS, MAY = {"table", "estimator", "y", "columns", "registry"}, {"seed", "sample_weight"}
 FAILED = json.dumps({"no": {"kind": "Withheld"}}).encode()
 STOPPING = _no("the holder is about to stop. Nothing was charged", kind="PlanError")
+MANY = _no("too many open fits of this analyst; wait until one of them has ended")
+NO_FIT, NO_TABLE = _no("no request for a fit"), _no("no such table")
+OTHER_VERSION = _no(f"this holder runs another version of skdp ({skdp.__version__})")
+NO_SUCH = _no("no such fit, or one that has ended", kind="PlanError")
 BUSY = _no("this fit is being asked something already; wait for the answer")
 
 
@@ -47,9 +54,11 @@ class Door:
         load()
         self.holdings, self.workers = holdings, Workers(holdings)
         self._fits, self._lock, self.stops = {}, threading.Lock(), 0
+        self._numbers = count(1)  # of fits, in the log
 
     def tables(self, analyst):
         """Return what is public of the tables of an analyst, and what is left of the budget."""
+        _note(analyst, "tables", None, "", "answered")
         told = {}
         for name, ledger in self.holdings.of_analyst(analyst).items():
             table, left = self.holdings.tables[name], ledger.remaining()
@@ -66,65 +75,65 @@ class Door:
 
     def open(self, analyst, body):
         """Return the answer to a request for a fit, with its secret name."""
-        answer = self._open(analyst, body)
-        _note(analyst, "open", body[:MOST_LOGGED].decode(errors="replace"), answer)
+        request = _read(body)
+        opens = isinstance(request, dict) and OPENS <= set(request) <= OPENS | MAY
+        text = _opening(request) if opens else _head(body)
+        number, charged, answer = self._open(analyst, request) if opens else (None, None, NO_FIT)
+        _note(analyst, "open", number, text, _outcome(answer), charged=charged)
         return answer
 
-    def _open(self, analyst, body):
-        try:
-            request = json.loads(body) if len(body) <= MOST_OPENING else None
-        except (ValueError, RecursionError):
-            return _no("no request for a fit")
-        given = {"table", "estimator", "y", "columns", "registry"}
-        known = {*given, "seed", "sample_weight"}
-        if not isinstance(request, dict) or not given <= set(request) <= known:
-            return _no("no request for a fit")
+    def _open(self, analyst, request):
+        """Return the number of a fit in the log, what it was charged, and the answer."""
         if request.pop("registry") != registry():
-            return _no(f"this holder runs another version of skdp ({skdp.__version__})")
-        if request["table"] not in self.holdings.of_analyst(analyst):
-            return _no("no such table")
+            return None, None, OTHER_VERSION
+        if request["table"] not in [*self.holdings.of_analyst(analyst)]:
+            return None, None, NO_TABLE
         self.sweep()
         with self._lock:
             if self.stops:
-                return STOPPING
+                return None, None, STOPPING
             own = [fit for fit in self._fits.values() if fit.analyst == analyst]
             if len(own) >= self.holdings.limits.open_fits:
-                return _no("too many open fits of this analyst; wait until one of them has ended")
-            fit, name = _Fit(analyst, self.workers.connect()), secrets.token_urlsafe(24)
-            self._fits[name] = fit
-        answer = fit.line(json.dumps({**request, "analyst": analyst}).encode())
+                return None, None, MANY
+            number, name = next(self._numbers), secrets.token_urlsafe(24)
+            self._fits[name] = fit = _Fit(analyst, self.workers.connect(), number)
+        charged, _, answer = fit.line(json.dumps({**request, "analyst": analyst}).encode())
         if _refuses(answer):
-            self.end(analyst, name)
-            return answer
-        return json.dumps({**json.loads(answer), "fit": name}).encode()
+            self._end(fit, name)
+            return number, charged, answer
+        return number, charged, json.dumps({**json.loads(answer), "fit": name}).encode()
 
     def ask(self, analyst, name, line):
         """Return the answer to a line of a fit."""
         fit = self._of(analyst, name)
-        if fit is None:
-            return _no("no such fit, or one that has ended", kind="PlanError")
-        answer = fit.line(line)
-        for asked in _asked(line):
-            _note(analyst, "ask", asked, answer)
-        if fit.ended:
-            self.end(analyst, name)
+        number = fit and fit.number
+        asked, done, answer = fit.line(line) if fit else (None, 0, NO_SUCH)
+        for i, text in enumerate(asked or _unread(line)):
+            outcome = "answered" if i < done else _outcome(answer) if i == done else "not done"
+            _note(analyst, "ask", number, text, outcome)
+        if fit and fit.ended:
+            self._end(fit, name)
         return answer
 
     def end(self, analyst, name):
         """End a fit; it stays charged."""
         fit = self._of(analyst, name)
+        _note(analyst, "end", fit and fit.number, "", "ended" if fit else "no such fit")
         if fit is not None:
-            with self._lock:
-                self._fits.pop(name, None)
-            fit.close()
+            self._end(fit, name)
         return b'{"ok": null}'
+
+    def _end(self, fit, name):
+        with self._lock:
+            self._fits.pop(name, None)
+        fit.close()
 
     def sweep(self):
         """End the fits that have asked nothing for a long time."""
         late = time.monotonic() - self.holdings.limits.idle
         for name, fit in list(self._fits.items()):
             if fit.asked < late:
-                self.end(fit.analyst, name)
+                self._end(fit, name)
 
     def stop(self):
         """Wait for the fits that are open, unless it takes too long or is asked for twice."""
@@ -136,7 +145,7 @@ class Door:
     def close(self):
         """End all fits and start no more."""
         for name, fit in list(self._fits.items()):
-            self.end(fit.analyst, name)
+            self._end(fit, name)
         self.workers.close()
 
     def _of(self, analyst, name):
@@ -147,35 +156,35 @@ class Door:
 class _Fit:
     """The connection to the process of a fit, which is killed when it is closed."""
 
-    def __init__(self, analyst, line):
-        self.analyst, self._line, self.ended = analyst, line, False
+    def __init__(self, analyst, line, number):
+        self.analyst, self.number, self.ended = analyst, number, False
+        self._line, self._told = line, line.makefile("rb")
         self.asked, self._lock = time.monotonic(), threading.Lock()
 
     def line(self, text):
-        """Return the answer to a line; one constant if the process has ended. Nobody waits."""
+        """Return what a line asks as the process has read it, how much was done, and the answer.
+
+        One constant if the process has ended. Nobody waits.
+        """
         if not self._lock.acquire(blocking=False):
-            return BUSY
+            return None, 0, BUSY
+        asked = None
         try:
             self.asked = math.inf
-            return self._answer(text.replace(b"\n", b" ") + b"\n")
-        except OSError:
+            self._line.sendall(text.replace(b"\n", b" ") + b"\n")
+            asked = json.loads(self._told.readline(MOST_LINE).strip() or b"null")
+            done, _, answer = self._told.readline(MOST_LINE).partition(b" ")
+            if not answer.endswith(b"\n"):
+                raise OSError
+            return asked, int(done), answer
+        except (OSError, ValueError):  # it has ended, maybe while it wrote
             self.ended = True
-            return FAILED
+            return asked, 0, FAILED
         finally:
             self.asked = time.monotonic()
             if self.ended:
-                self._line.close()
+                self._shut()
             self._lock.release()
-
-    def _answer(self, line):
-        self._line.sendall(line)
-        told = bytearray()
-        while not told.endswith(b"\n"):
-            part = self._line.recv(2**20)
-            if not part or len(told) > MOST_LINE:
-                raise OSError
-            told += part
-        return bytes(told)
 
     def close(self):
         """End the process, even if somebody waits for an answer of it."""
@@ -183,30 +192,53 @@ class _Fit:
         with suppress(OSError):
             self._line.shutdown(socket.SHUT_RDWR)
         if self._lock.acquire(blocking=False):
-            self._line.close()
+            self._shut()
             self._lock.release()
+
+    def _shut(self):
+        self._told.close()
+        self._line.close()
 
 
 def _refuses(answer):
     return answer.startswith(b'{"no"')  # no other answer begins so
 
 
-def _asked(line):
-    """Return what is logged of requests about a fit: what each does, and which classes it names."""
+def _read(body):
+    """Return the JSON of a message that is not too long for this process, or None."""
     try:
-        told = json.loads(line[:MOST_OPENING])
-        requests = told if isinstance(told, list) and len(told) <= MOST_TOGETHER else [told]
-        texts = [[str(one["do"])[:40], *sorted(classes_in(one))] for one in requests]
-        return [" ".join(text)[:MOST_LOGGED] for text in texts] or ["nothing"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return [f"{len(line)} bytes"]
+        return json.loads(body) if len(body) <= MOST_OPENING else None
+    except (ValueError, RecursionError):
+        return None
 
 
-def _note(analyst, do, asked, answer):
-    """Log what was asked: public arguments, and whether it was refused; nothing of an answer."""
+def _opening(request):
+    """Return what is logged of a request for a fit; what may be long hides nothing that fits."""
+    names = "table", "y", "sample_weight", "seed", "columns"
+    named = {name: request[name] for name in names if name in request}
+    return f"{brief(request['estimator'])} {brief(named)}"
+
+
+def _unread(line):
+    """Return what is logged of a message about a fit that no process has read."""
+    told = _read(line)
+    return noted(told if isinstance(told, list) else [told]) if told else [_head(line)]
+
+
+def _head(message):
+    return f"{len(message)} bytes: {message.strip()[:MOST_HEAD].decode(errors='replace')}"
+
+
+def _outcome(answer):
+    """Return whether a request was refused; nothing of an answer."""
     no = json.loads(answer)["no"] if _refuses(answer) else {"kind": "answered"}
-    said = no.get("text", no["kind"])[:MOST_LOGGED]
-    LOG.info("%s", json.dumps({"who": analyst, "do": do, "request": asked, "outcome": said}))
+    return no.get("text", no["kind"])[:MOST_LOGGED]
+
+
+def _note(analyst, do, fit, asked, outcome, **more):
+    """Log what was asked: who, the number of the fit, public arguments, and what became of it."""
+    told = {"who": analyst, "fit": fit, "do": do, "request": asked, "outcome": outcome, **more}
+    LOG.info("%s", json.dumps(told))
 
 
 def application(door):
@@ -219,6 +251,7 @@ def application(door):
         from anyio.to_thread import current_default_thread_limiter
         from starlette.applications import Starlette
         from starlette.concurrency import run_in_threadpool
+        from starlette.requests import ClientDisconnect
         from starlette.responses import Response
         from starlette.routing import Route
     except ImportError:
@@ -228,26 +261,36 @@ def application(door):
     def said(told, status=200):
         return Response(told, status_code=status, media_type="application/json")
 
+    def refused(request, analyst, status, why, head=b""):
+        asked = f"{request.method} {request.url.path.split('/')[1]}"[:MOST_HEAD]  # no name of a fit
+        _note(analyst, "none", None, f"{asked} {_head(head)}", why)
+        return said(FAILED, status)
+
+    def analyst_of(request):
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        return door.holdings.analyst(token) if kind == "Bearer" else None
+
     async def answer_of(act, analyst, request):
-        body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > door.holdings.limits.body:
-                return said(FAILED, 413)
+        body, most = bytearray(), door.holdings.limits.body
         try:
+            async for part in request.stream():
+                body += part
+                if len(body) > most:
+                    return refused(request, analyst, 413, f"longer than {most} bytes", body)
             return said(await run_in_threadpool(act, analyst, bytes(body), **request.path_params))
+        except ClientDisconnect:
+            return refused(request, analyst, 400, "broken off", body)
         except Exception:
             LOG.exception("a request failed")
-            return said(FAILED)
+            return refused(request, analyst, 200, "failed", body)
 
     def of_analyst(act):
         async def answer(request):
-            kind, _, token = request.headers.get("authorization", "").partition(" ")
-            analyst = door.holdings.analyst(token) if kind == "Bearer" else None
+            analyst = analyst_of(request)
             if analyst is None:
-                return said(FAILED, 401)
+                return refused(request, None, 401, "an unknown token")
             if asking[analyst] >= at_once:
-                return said(FAILED, 429)
+                return refused(request, analyst, 429, f"more than {at_once} at a time")
             asking[analyst] += 1
             try:
                 return await answer_of(act, analyst, request)
@@ -255,6 +298,9 @@ def application(door):
                 asking[analyst] -= 1
 
         return answer
+
+    async def nowhere(request, error):
+        return refused(request, analyst_of(request), error.status_code, "no such address")
 
     @asynccontextmanager
     async def lifespan(_):
@@ -269,7 +315,9 @@ def application(door):
         ("DELETE", "/fits/{name}", lambda analyst, body, name: door.end(analyst, name)),
     ]
     routes = [Route(path, of_analyst(act), methods=[method]) for method, path, act in acts]
-    return Starlette(routes=routes, lifespan=lifespan)
+    return Starlette(
+        routes=routes, lifespan=lifespan, exception_handlers={404: nowhere, 405: nowhere}
+    )
 
 
 def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=None, key=None):
@@ -319,6 +367,7 @@ def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=Non
     tls = {"ssl_certfile": certificate, "ssl_keyfile": key} if certificate else {}
     quiet = {"access_log": False, "log_level": "warning"}
     quiet |= {"server_header": False, "date_header": False}  # analysts would parse them
+    quiet |= {"ws": "none"}  # all that is asked comes by one road
     times = {"timeout_keep_alive": 60, "timeout_graceful_shutdown": 1}  # no fit is open by then
 
     class Server(uvicorn.Server):

@@ -5,6 +5,7 @@ import json
 import math
 import time
 import traceback
+from itertools import islice
 
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.kernel._statistic import TYPES, refuse
@@ -12,9 +13,10 @@ from skdp.kernel._table import Table
 from skdp.remote._wire import heard, sent
 from skdp.utils._config import get_config
 
-__all__ = ["MOST_LINE", "TOLD", "Session", "classes_in", "refusal"]
+__all__ = ["MOST_LINE", "TOLD", "Session", "brief", "noted", "refusal"]
 
 MOST_LINE, MOST_VIEWS, MOST_TEXT, MOST_TOGETHER = 2**27, 10_000, 2000, 100
+MOST_NOTED, MOST_ITEMS, MOST_WORD = 2000, 20, 40  # of a log: characters, of a list, of a text in it
 TOLD = "about", "budget", "heads", "n", "n_features", "q"  # of a view at once: short, and they stay
 PAIRS = {"HIndex", "SoftCore"}  # the number of friends of each row is counted in a time of its own
 CLOCK = (
@@ -29,7 +31,7 @@ class Session:
     """Answers requests about the rows of one fit: (number, what, arguments).
 
     A line holds one of them, or a list, which is answered by the list of answers, or by the first
-    refusal alone; what comes after that is not done.
+    refusal alone; what comes after that is not done. ``done`` is how many were.
 
     Notes
     -----
@@ -52,17 +54,23 @@ class Session:
     def __init__(self, table, curator, *, pace=0.0, search_pace=None, most_requests=None):
         self.things, self.purses, self.curator = [table], [table._curator], curator
         self.pace, self.search_pace, self.left = pace, search_pace, most_requests
+        self.done = 0
 
-    def line(self, text):
-        """Return the line that answers a line."""
+    def line(self, text, note=lambda requests: None):
+        """Return the line that answers a line; ``note`` hears what it asks before that is done."""
+        self.done = 0
         try:
-            self._count(1)
             asked = json.loads(text)
             requests = asked if isinstance(asked, list) else [asked]
+            note(requests)
+            self._count(1)
             refuse(not 0 < len(requests) <= MOST_TOGETHER, "no request")
             refuse(not all(map(_is_request, requests)), "no request")
             self._count(len(requests) - 1)
-            told = [self._paced(one) for one in requests]
+            told = []
+            for one in requests:
+                told.append(self._paced(one))
+                self.done += 1
             return f"[{', '.join(told)}]" if isinstance(asked, list) else told[0]
         except Exception as error:
             return json.dumps({"no": refusal(error)})
@@ -134,10 +142,16 @@ class Session:
         return told
 
     def serve(self, stream):
-        """Answer lines until there are no more."""
+        """Answer lines until there are no more, each by two: what it asks, what was done of it."""
+
+        def note(requests):
+            stream.write(json.dumps(noted(requests)).encode())
+            stream.flush()  # whatever becomes of this process
+
         while line := stream.readline(MOST_LINE):
             whole = line.endswith(b"\n")  # what comes after a part of a line is no line
-            stream.write(self.line(line if whole else b"").encode() + b"\n")
+            told = self.line(line if whole else b"", note)
+            stream.write(f"\n{self.done} {told}\n".encode())
             stream.flush()
             if not whole:
                 break
@@ -162,6 +176,39 @@ def _refused(error):
     while trace.tb_next:
         trace = trace.tb_next
     return isinstance(error, ValueError) and trace.tb_frame.f_code is refuse.__code__
+
+
+def noted(requests):
+    """Return what a log keeps of each of a list of requests: a text of bounded length."""
+    more = len(requests) - MOST_TOGETHER
+    return [*map(_noted, requests[:MOST_TOGETHER]), *([f"and {more} more"] if more > 0 else [])]
+
+
+def _noted(one):
+    if not _is_request(one):
+        return f"no request: {brief(one)}"
+    do, to, *given = (brief(one[key]) for key in ("do", "to", "named", "args"))
+    return " ".join([do.strip('"'), *sorted(classes_in(one)), "of", to, *given])[:MOST_NOTED]
+
+
+def brief(x, most=MOST_NOTED):
+    """Return the start of JSON in which texts, lists and depth have a bound."""
+    return json.dumps(_short(x))[:most]
+
+
+def _short(x, depth=10):
+    """Return a part of JSON: the start of each text, and of each list."""
+    if isinstance(x, str):
+        return x if len(x) <= MOST_WORD else f"{x[:MOST_WORD]}..."
+    if not isinstance(x, list | dict):
+        return x
+    if depth == 0:
+        return "..."
+    more = len(x) > MOST_ITEMS
+    if isinstance(x, list):
+        return [*(_short(one, depth - 1) for one in x[:MOST_ITEMS]), *["..."] * more]
+    told = {_short(key): _short(x[key], depth - 1) for key in islice(x, MOST_ITEMS)}
+    return {**told, "...": len(x) - MOST_ITEMS} if more else told
 
 
 def classes_in(request):

@@ -28,7 +28,7 @@ from skdp.kernel._sums import Count
 from skdp.kernel._table import made_table
 from skdp.mechanisms import make_entropy
 from skdp.readers._levels import Levels
-from skdp.remote._estimators import as_json, classes, estimator_of, refuse_annex
+from skdp.remote._estimators import as_json, classes, estimator_of, refuse_annex, refuse_long
 from skdp.remote._handles import request
 from skdp.remote._holdings import Holding, Limits
 from skdp.remote._session import MOST_LINE, Session, refusal
@@ -222,13 +222,18 @@ def _address_space():
 def _work(holdings, stream):
     """Open the fit that the first line describes, and answer the others."""
     first = stream.readline(MOST_LINE)
+
+    def note(budget):
+        stream.write(json.dumps([float(budget.epsilon), float(budget.delta)]).encode())
+        stream.flush()  # whatever becomes of this process
+
     with _contexts() as stack:
         try:
-            session, told = opened(holdings, json.loads(first), stack)
+            session, told = opened(holdings, json.loads(first), stack, note)
             answer = {"ok": sent(told, session.number)}
         except Exception as error:
             session, answer = None, {"no": refusal(error)}
-        stream.write(json.dumps(answer).encode() + b"\n")
+        stream.write(f"\n0 {json.dumps(answer)}\n".encode())  # as a session answers lines
         stream.flush()
         if session is not None:
             session.serve(stream)
@@ -248,10 +253,11 @@ def _contexts():
         yield stack
 
 
-def opened(holdings, asked, stack):
+def opened(holdings, asked, stack, note=lambda budget: None):
     """Return the Session of a fit that is paid, and what is public of its table by name.
 
-    ``stack`` keeps the contexts of the estimator for as long as the session is served.
+    ``stack`` keeps the contexts of the estimator for as long as the session is served; ``note``
+    hears what was charged.
 
     **Privacy**: parameters are checked before the charge, on made-up rows, and the table is touched
     after it: what an analyst hears before a charge is no function of rows.
@@ -291,8 +297,10 @@ def opened(holdings, asked, stack):
     except ValueError as error:  # of types alone
         raise PlanError(str(error)) from None
     _rehearse(estimator, made_up, y)
+    refuse_long(estimator, made_up.shape[1], holdings.limits.body)
     what = type(estimator).__name__
     holdings.charge(analyst, name, plan, what, seeded=seed is not None)
+    note(plan.budget)
     stack.enter_context(estimator._curators())
     X, groups, weights = _parts(holding.source, holding.persons, named, weight)
     return _read(estimator, plan, X, y, groups, weights, seed, holdings)

@@ -68,7 +68,7 @@ NAMED = {
     # attained by their statistics in tests/kernel, on hostile rows and fields
     "confusion": "ConfusionCells: tests/kernel/_examples_metrics.py",
     "places": "ScoreCells: tests/kernel/_examples_metrics.py",
-    "finer cells": "ScoreCells: tests/kernel/_examples_metrics.py",
+    "finer cells": "PrefixCells: tests/kernel/_examples_metrics.py",
     "covered": "a count of rows in an interval, a sum of one column",
     "sums by group": "ScoreMoments: tests/kernel/_examples_entry_scores.py",
     "rows with gaps": "RowsWithGaps: a count; tables here have no gaps",

@@ -40,7 +40,8 @@ class Pipe(Line):
         self.requests.append(line)
         self._stream.write(line.encode() + b"\n")
         self._stream.flush()
-        self.answers.append(self._stream.readline())
+        self._stream.readline()  # what the log keeps of it
+        self.answers.append(self._stream.readline().partition(b" ")[2])
         return self.answers[-1]
 
     def close(self):

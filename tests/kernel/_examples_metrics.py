@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.kernel.applied._scores import ConfusionCells, ScoreCells
+from skdp.kernel.applied._scores import ConfusionCells, PrefixCells, ScoreCells
 from tests.kernel._examples import hostile
 
 EDGES = (0.0, 5e-324, 1e-3, 0.2, 0.5, 1.0, 3.0, 1e300, 1.7e308)
@@ -39,9 +39,20 @@ def score_cells(rng):
     return ScoreCells(edges, positives, left, right), block
 
 
+def prefix_cells(rng):
+    m, bins = int(rng.integers(1, 4)), int(rng.integers(1, 8))
+    edges = [
+        np.sort(rng.choice([*EDGES, *(-np.array(EDGES[1:]))], size=bins + 1, replace=False))
+        for _ in range(m)
+    ]
+    columns = tuple(rng.choice(m, size=int(rng.integers(1, m + 1)), replace=False).tolist())
+    positives = tuple(rng.integers(0, 3, size=len(columns)).tolist())
+    return PrefixCells(columns, np.array(edges)[list(columns)], positives), scored(rng, edges, 3)
+
+
 def confusions(rng):
     k = int(rng.integers(1, 5))
     return ConfusionCells(k), scored(rng, np.tile([0.1, 0.5, 0.9], (k, 1)), k)
 
 
-EXAMPLES = {ScoreCells: score_cells, ConfusionCells: confusions}
+EXAMPLES = {ScoreCells: score_cells, PrefixCells: prefix_cells, ConfusionCells: confusions}

@@ -1,10 +1,12 @@
 """A holder in a process of its own, at a Unix socket of a folder."""
 
 import hashlib
+import logging
 import os
 import signal
 import socket
 import time
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,6 +39,9 @@ def holder(folder, *, more=(), where=None, caps=CAPACITY, budgets=None, seeded=F
     process = os.fork()
     if process == 0:
         try:
+            warnings.simplefilter("default")  # uvloop never ends if one of its own is an error
+            log = {"format": "%(message)s", "level": "INFO", "force": True}
+            logging.basicConfig(filename=f"{folder}/log", **log)
             told = {"rows": Holding("rows", FRAME, public={"a": [0, 10]})}
             told["visits"] = Holding("visits", VISITS, persons="person")
             told["weighed"] = Holding("weighed", WEIGHTS.drop(columns="person"))

@@ -407,22 +407,6 @@ def test_one_analyst_cannot_hold_what_others_need(folder):
     assert sum(status == 200 and "ok" in one for status, one in told) == 1, "a search is paid once"
 
 
-def test_the_log_cannot_be_forged(folder, caplog):
-    from skdp.remote import _server
-
-    with caplog.at_level("INFO", "skdp.remote"):
-        text = json.dumps({"no": {"kind": "ValueError", "text": 'x\n{"who": "bob"}'}}).encode()
-        _server._note("ana", "open", 'x\n{"who": "bob", "do": "open"}\r\u2028', text)
-        _server._note(
-            "ana", "ask", *_server._asked(b'{"do": "x\\n{", "args": [{"t": "Count"}]}'), b"{}"
-        )
-    assert len(caplog.records) == 2
-    for record in caplog.records:
-        assert "\n" not in record.message and record.message.isascii()
-        assert json.loads(record.message)["who"] == "ana"
-    assert json.loads(caplog.records[1].message)["request"] == "x\n{ Count"
-
-
 def test_pairs_have_no_other_name(tmp_path):
     pair = {"list": [sent(HIndex(1.0), None)]}
     asked = json.dumps({"to": 0, "do": "ask", "args": pair, "named": {"dict": []}})

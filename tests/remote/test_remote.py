@@ -32,13 +32,16 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
 ]
 X = FRAME[["a", "b", "c"]]
+SCORES = pd.DataFrame(np.random.default_rng(1).dirichlet([1, 1, 1], size=4000), columns=list("abc"))
+SCORES = SCORES.assign(y=SCORES.to_numpy().argmax(axis=1) * 1.0, crowded=0.5 + SCORES["a"] / 1e3)
+SCORES["one"] = (SCORES["y"] == 0) * 1.0
 FILES = ("rows", "ana@rows")  # ledgers of a table, and of an analyst for it
 
 
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("seeded")
-    with holder(folder, seeded=True):
+    with holder(folder, seeded=True, more={"scores": Holding("scores", SCORES)}.items()):
         yield folder
 
 
@@ -106,6 +109,56 @@ def test_scores_in_columns_of_a_holder_are_judged(seeded, report, columns):
         there = clone(report).set_params(random_state=3).fit(*given)
         assert there.privacy_report_ == here.privacy_report_
         assert fingerprint(vars(here)) == fingerprint(vars(there) | {"ledger": here.ledger})
+
+
+@pytest.mark.parametrize(
+    ("classes", "columns", "crowded"),
+    [((0, 1), ["a"], False), ((0, 1), ["crowded"], True), ((0, 1, 2), ["a", "b", "c"], False)],
+)
+def test_scores_of_a_classifier_are_judged_by_short_questions(
+    seeded, monkeypatch, classes, columns, crowded
+):
+    lengths, raw = [], skdp.remote._client._Holder.raw
+
+    def counted(self, method, path, body=None):
+        lengths.append(len(body or ""))
+        return raw(self, method, path, body)
+
+    monkeypatch.setattr(skdp.remote._client._Holder, "raw", counted)
+    report = skdp.metrics.PrivateClassifierReport(classes=classes, epsilon=3.0, random_state=3)
+    y = "y" if len(classes) == 3 else "one"
+    there = clone(report).fit(y, tables(seeded)["scores"][[*columns, y]])
+    here = report.set_params(ledger=PrivacyLedger(*CAPACITY)).fit(y, SCORES[[*columns, y]])
+    assert there.privacy_report_ == here.privacy_report_
+    assert fingerprint(vars(here)) == fingerprint(vars(there) | {"ledger": here.ledger})
+    asked = [charge.label for charge in here.privacy_report_.charges]
+    assert ("finer cells" in asked) == crowded and max(lengths) < 2**20
+
+
+def test_questions_that_may_be_too_long_are_refused_before_a_charge(tmp_path):
+    more = {"scores": Holding("scores", SCORES)}.items()
+    with holder(tmp_path, body=2**16, more=more):
+        table = tables(tmp_path)["scores"][["a", "one"]]
+        before, report = table.remaining, skdp.metrics.PrivateClassifierReport(epsilon=3.0)
+        for one in (report, skdp.metrics.PrivateClassifierReport(epsilon=3.0, by="c", levels=[0])):
+            with pytest.raises(PlanError, match="may be longer than the 65536 bytes"):
+                one.fit("one", tables(tmp_path)["scores"][["a", *[one.by] * bool(one.by), "one"]])
+        assert table.remaining == before
+        assert np.isfinite(clone(report).set_params(n_bins=64).fit("one", table).roc_auc_)
+
+
+@pytest.mark.parametrize("m", [1, 3, 10])
+def test_no_question_of_a_report_is_longer_than_what_is_announced(m):
+    from skdp.kernel.applied._scores import ScoreCells
+    from skdp.metrics._curves import PLACES
+    from skdp.remote._estimators import BESIDE
+    from skdp.remote._handles import request
+
+    edges, ends = np.tile(np.linspace(0, 1, 513), (m, 1)), np.zeros((m, 4, 2, 512), dtype=np.int64)
+    cells = ScoreCells(edges, (2**20,) * m, ends, ends)
+    length = len(json.dumps(request(0, "ask", cells, PLACES, share=Fraction(1, 3))))
+    announced = skdp.metrics.PrivateClassifierReport()._longest(m) * 4 / 3
+    assert announced < length <= announced + BESIDE
 
 
 @pytest.mark.slow
@@ -231,12 +284,6 @@ def test_errors_before_a_charge(private, tmp_path):
         (skdp.PrivateLogisticRegression(), {}, PlanError, "needs a target"),
         (skdp.FriendlyCoreFilter(radius=1.0), {}, TypeError, "needs the rows themselves"),
         (search, {"y": "y"}, TypeError, "needs the rows themselves"),
-        (
-            skdp.metrics.PrivateClassifierReport(),
-            {"y_score": "y"},
-            TypeError,
-            "longer than one request",
-        ),
     ]
     for estimator, given, kind, text in cases:
         with pytest.raises(kind, match=text):

@@ -11,7 +11,6 @@ from skdp.kernel._friends import HIndex
 from skdp.kernel._sums import Count
 from skdp.remote import _client
 from skdp.remote._handles import request
-from skdp.remote._server import _asked
 from skdp.remote._session import MOST_TOGETHER
 from tests.remote._holder import holder, tables
 from tests.remote.test_attacks import opened
@@ -64,13 +63,6 @@ def test_pairs_beside_others_leave_at_the_pace(folder):
         began = time.monotonic()
         assert "no" in told(line, *requests)
         assert time.monotonic() - began >= 0.3
-
-
-def test_each_request_of_a_list_is_logged():
-    lines = [COLUMNS, request(0, "ask", Count()), {"do": "x" * 99}]
-    assert _asked(json.dumps(lines).encode()) == ["n_features", "ask Count", "x" * 40]
-    assert _asked(b"[]") == ["nothing"]
-    assert _asked(json.dumps([COLUMNS] * (MOST_TOGETHER + 1)).encode())[0].endswith(" bytes")
 
 
 def test_a_fit_waits_for_few_answers(folder, monkeypatch):
