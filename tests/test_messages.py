@@ -194,3 +194,15 @@ def test_names_of_other_libraries_are_answered(asked, use):
 def test_a_dict_is_no_table(X):
     with pytest.raises(TypeError, match=r"Got a dict.*pass pandas\.DataFrame\(X\)\.$"):
         skdp.PrivateMean().fit(X)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    "estimator",
+    [skdp.PrivateMean(), skdp.PrivateSummary(), skdp.MarginalReleaser(k=1, domain="auto")],
+    ids=repr,
+)
+def test_a_series_is_no_table(library, estimator):
+    X = pytest.importorskip(library).Series(["north", "south"])
+    with pytest.raises(ValueError, match=r"Got one column: pass X\.to_frame\(\)"):
+        estimator.fit(X)

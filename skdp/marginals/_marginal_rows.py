@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import sklearn
 from sklearn.utils.validation import validate_data
 
@@ -18,7 +17,7 @@ from skdp.readers._columns import (
 )
 from skdp.readers._raw import schema_of
 from skdp.readers._sources import source_of
-from skdp.table._schema import TEXT, look_at, validated_rows
+from skdp.table._schema import TEXT, look_at, typed_rows
 from skdp.utils._config import get_config
 
 __all__ = ["SIGNS", "MarginalRows"]
@@ -41,7 +40,7 @@ class MarginalRows:
             return columns_of(rows, "numbers", domain, table_type(X), names)
         auto, table = is_auto(self.domain), source_of(X)
         if table is None:
-            table = TableRows(read_columns(self._typed(X) if auto else X))
+            table = TableRows(read_columns(typed_rows(self, X) if auto else X))
         columns = Columns(table.head())
         validate_data(self, columns.table, skip_check_array=True)
         names = text_names(schema_of(columns.table))
@@ -56,11 +55,6 @@ class MarginalRows:
         if get_config()["invalid_rows"] == "error" and not sklearn.get_config()["assume_finite"]:
             require_levels(rows, domain)
         return rows
-
-    def _typed(self, X):
-        """Return a table in memory whose columns have types; lists and objects become floats."""
-        typed = hasattr(X, "columns") or getattr(X, "dtype", np.dtype(object)).kind in "iubUT"
-        return X if typed else validated_rows(self, X, missing=True)
 
     def _zeros_and_ones(self, X, y):
         try:

@@ -29,7 +29,7 @@ from skdp.scales._noise_level import level_of_each
 from skdp.summary._columns import JUDGED, TEXT
 from skdp.summary._release import release_columns, summary_events, summary_steps
 from skdp.summary._show import cell_of, frame_of, html_of, joined_frames, text_of
-from skdp.table._schema import NO_ROWS, look_at, validated_rows
+from skdp.table._schema import NO_ROWS, look_at, typed_rows
 from skdp.utils._compat import Interval
 from skdp.utils._config import get_config
 from skdp.utils._numbers import stores_parameters
@@ -208,8 +208,7 @@ class PrivateSummary(SplitMixin, PrivateEstimator):
     def _read(self, X, y):
         table = source_of(X)
         if table is None:
-            typed = hasattr(X, "columns") or getattr(X, "dtype", np.dtype(object)).kind in "iubUTmM"
-            table = TableRows(read_columns(X if typed else validated_rows(self, X, missing=True)))
+            table = TableRows(read_columns(typed_rows(self, X)))
         columns = Columns(table.head())
         validate_data(self, columns.table, skip_check_array=True)
         schema = schema_of(columns.table)

@@ -21,6 +21,7 @@ __all__ = [
     "look_at",
     "read_rows",
     "told_of_gaps",
+    "typed_rows",
     "validated_rows",
     "validated_table",
 ]
@@ -41,6 +42,9 @@ NO_NUMBERS = (
     "are read. If X holds text or categories, pass it as an array or a frame, which has dtypes."
 )
 A_DICT = "X must be a table. Got a dict, or a list of them: pass pandas.DataFrame(X)."
+A_SERIES = (
+    "X must be a table of two dimensions. Got one column: pass X.to_frame(), or frame[['age']]."
+)
 NO_COLUMNS = "X has no columns. Pass a table with one at least."
 TWICE = (
     "X must have columns whose names differ. Got a name twice: rename a column, or pass "
@@ -150,6 +154,8 @@ def validated_rows(estimator, X, *, missing=False):
         not ignore and isinstance(X, list) and dict in map(type, X[:1])
     ):
         raise TypeError(A_DICT)
+    if hasattr(X, "to_frame") and len(X.shape) == 1:
+        raise ValueError(A_SERIES)
     if ignore:
         _require_numbers(X)
     elif {_kind(dtype) for dtype in _dtypes(X)} & set("mM"):
@@ -174,6 +180,13 @@ def validated_rows(estimator, X, *, missing=False):
             raise
         refusal = _told_where(ValueError(TEXT), X)
     raise refusal
+
+
+def typed_rows(estimator, X):
+    """Return a table in memory whose columns have types; lists and objects become floats."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "O")
+    typed = hasattr(X, "columns") or kind in "iubUTmM"
+    return X if typed else validated_rows(estimator, X, missing=True)
 
 
 def checked_rows(estimator, X):
