@@ -21,6 +21,7 @@ from _mean_cells import MeanBudget
 from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
 
 from skdp.accounting import Budget, Plan, Step
+from skdp.cluster._in_radii import to_data, to_units
 from skdp.exceptions import SeededNoiseWarning
 from skdp.gate._curator import make_curator
 from skdp.mechanisms import make_entropy
@@ -137,9 +138,9 @@ def friendly_tuples_and_lloyd(X, cell, truth, rng):
     if centers is None:
         raise LookupError("the parts do not agree")
     located = LocatedBall(float(cell.n), 0.0, np.zeros(X.shape[1]), cell.radius, cell.radius)
-    y, left = located.to_units(centers), curator.remaining
+    y, left = to_units(located, centers), curator.remaining
     step = lloyd_step(rows, curator, located, y, np.ones(K), share=left, label="Lloyd")
-    return located.to_data(step.y + step.moves)
+    return to_data(located, step.y + step.moves)
 
 
 def friendly_core_kmeans(method):

@@ -103,7 +103,8 @@ def calibrated(model, cells, link, start, *, share, slope):
     """Return the model after a Newton step of its intercepts, and of the size of its terms."""
     question = Calibration(model.scores, link, start.intercept, slope)
     told = cells.ask(question, CALIBRATED, share=share)
-    to_second, sums, sd = question.to_second, told.real, told.sd
+    # how many times larger the unit of a second derivative of intercepts is
+    to_second, sums, sd = question.longest / (FIRST * link.gain), told.real, told.sd
     gradients, second = sums[:, :, 0], to_second * sums[:, :, 1:]
     second = (second + second.transpose(0, 2, 1)) / 2
     if link.outputs > 1:  # diag(p) - p p^T is at most twice its diagonal

@@ -8,6 +8,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.cluster._few_rows import MOMENTS, is_few, release_by_moments
+from skdp.cluster._in_radii import inside, joined, lifted, some_places, to_data
 from skdp.cluster._locate import LOCATE_STEPS
 from skdp.cluster._outlying_groups import FLAT, PLACES_STEPS, SEARCH_STEPS, search_cells
 from skdp.cluster._parallel_search import run_parallel
@@ -105,7 +106,7 @@ class Start:
     def known(self):
         """What :func:`refine` can use: the cells in few columns, else the subspace of one place."""
         if self.found[0].subspace.W is None:
-            return {"synopsis": self.places.joined([f.synopsis for f in self.found])}
+            return {"synopsis": joined(self.places, [f.synopsis for f in self.found])}
         return {"subspace": self.found[0].subspace} if len(self.found) == 1 else {}
 
 
@@ -162,9 +163,9 @@ def density_centers(table, located, n_clusters, *, n_init=30, seed=0, share=None
         centers = _lifted(table, located, found, points, share=Fraction(LIFT.at_most) * left)
     else:
         centers = np.concatenate(
-            [f.located.to_data(f.subspace.lift(z)) for f, z in zip(found, points, strict=True)]
+            [to_data(f.located, lifted(f.subspace, z)) for f, z in zip(found, points, strict=True)]
         )
-    centers, left = located.inside(centers), share - (before - table.remaining)
+    centers, left = inside(located, centers), share - (before - table.remaining)
     if found[0].subspace.W is not None and split_merge_is_useful(located, n_clusters, mu, left):
         centers = release_split_merge(table, located, centers, share=left, n_init=n_init, seed=seed)
     return Start(located, centers, found)
@@ -177,8 +178,8 @@ def _with_centres(places, found, numbers, table):
         lost = sum(
             ball.n_rows for ball, number in zip(places.balls, numbers, strict=True) if not number
         )
-        table.decide(FEW_CENTRES.format(lost, places.home.kept))
-    kept = places.only(stay)
+        table.decide(FEW_CENTRES.format(lost, places.balls[0].kept))
+    kept = some_places(places, stay)
     return kept, [found[p] for p in stay], [numbers[p] for p in stay]
 
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.cluster._in_radii import box_of, half_widths, to_data
 from skdp.cluster._lloyd_run import ball_points
 from skdp.cluster._refine import CLUSTERS
 from skdp.cluster._refined import refined
@@ -60,8 +61,8 @@ class Prior:
     @classmethod
     def of(cls, located):
         """Return the prior of the box that rows are clipped to, else of the located ball."""
-        if located.box is not None:
-            half = located.half
+        if box_of(located) is not None:
+            half = half_widths(located)
             return cls(half, True)
         d = len(located.center)
         return cls(np.full(d, 1 / math.sqrt(d)), False)
@@ -118,7 +119,7 @@ def _step(table, located, prior, y, radius, share):
     told = cluster_sums(
         table,
         Nearest(located, y),
-        located.to_data(y),
+        to_data(located, y),
         radii=radii * located.radius,
         weight=COUNT_WEIGHT,
         share=share,

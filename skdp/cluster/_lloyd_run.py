@@ -9,6 +9,7 @@ from scipy.special import ndtri
 
 from skdp.accounting import Step
 from skdp.accounting._plan import release_mechanism
+from skdp.cluster._in_radii import inside, to_data, to_units
 from skdp.cluster._refined import in_table
 from skdp.cluster._shrunken_centers import NoisyLloydStep, cluster_sums
 from skdp.cluster._synopsis import public_kmeans
@@ -48,15 +49,15 @@ def lloyd_run(table, located, n_clusters, init, *, n_steps, seed=0):
     """
     d, share = table.n_features, Fraction(table.remaining / n_steps)
     planned = equal_step(table.budget, n_steps)
-    y = located.to_units(_start(located, init, n_clusters, d, seed))
+    y = to_units(located, _start(located, init, n_clusters, d, seed))
     radii = np.full(n_clusters, max(0.25, n_clusters ** (-1 / d)))  # of even cells of the ball
     for i in range(n_steps):
         step = lloyd_step(table, located, y, radii, share=share, step=planned)
         ends = step.y + step.moves
         if i < n_steps - 2:
             ends = _reseed_empty(ends, step.told, radii, "revival", i, seed)
-        centers = located.inside(located.to_data(ends))
-        y = located.to_units(centers)
+        centers = inside(located, to_data(located, ends))
+        y = to_units(located, centers)
     if not step.gains.all():
         table.doubt(STAYED)
     return centers, *in_table(located, *step.inertia(y))
@@ -72,7 +73,7 @@ def lloyd_step(table, located, y, radii, *, share, step):
     told = cluster_sums(
         table,
         Nearest(located, y),
-        located.to_data(y),
+        to_data(located, y),
         radii=radii * located.radius,
         weight=COUNT_WEIGHT * (math.sqrt(d) if pure else 1),
         share=share,
@@ -87,9 +88,9 @@ def lloyd_step(table, located, y, radii, *, share, step):
 
 def _start(located, init, k, d, seed):
     if not isinstance(init, str):
-        return located.to_data(located.to_units(init))
+        return to_data(located, to_units(located, init))
     points = spread_points(k, d, seed) if init == "spread" else ball_points(k, d, init, seed)
-    return located.to_data(points)
+    return to_data(located, points)
 
 
 def _reseed_empty(y, told, radii, *key):

@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from skdp.accounting import Step
 from skdp.cluster._balls import joining_cost, merged
+from skdp.cluster._in_radii import half_widths, lifted, to_data
 from skdp.cluster._locate import BINS, release_located_ball, release_refined_ball, significant_bins
 from skdp.cluster._parallel_search import ReleaseRequest, run_parallel
 from skdp.cluster._refined import CERTAIN
@@ -96,7 +97,7 @@ def search_cells(located, *, n_clusters, signal, share, seed, steps=SEARCH_STEPS
     ``signal`` and ``share``, and for tables of one number of columns, ask for the same shares.
     """
     if len(located.center) <= FLAT:
-        subspace = whole_space(located.half)
+        subspace = whole_space(half_widths(located))
     else:
         most = min(max(n_clusters - 1, 2), 2 if signal < 30 else 3 if signal < 100 else 6)
         gram_share = Fraction(GRAM.at_most) * share
@@ -357,7 +358,7 @@ def _groups(found, mass, most):
     reach = (np.sqrt(squares) + np.sqrt(corners)) * ball.radius
     return [
         (
-            ball.to_data(found.subspace.lift(c[None]))[0],
+            to_data(ball, lifted(found.subspace, c[None]))[0],
             max(float(reach[labels == i].max()), 0.0 if flat else ball.radius / APART),
             float(cells.weights[labels == i].sum()),
         )

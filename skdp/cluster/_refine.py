@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.cluster._in_radii import to_data, to_units
 from skdp.cluster._radii import radii_from_cells, release_radii
 from skdp.cluster._refined import refined
 from skdp.cluster._shrunken_centers import NoisyLloydStep, cluster_sums
@@ -54,7 +55,7 @@ def refine(
     k, d = centers.shape
     signal = located.n_rows * table.budget.mu * math.sqrt(left) / k
     run = _Run(table, located, synopsis, subspace)
-    run.start(located.to_units(centers))
+    run.start(to_units(located, centers))
     if signal > ADAPTIVE:
         for _ in range(max_steps - 1):
             run.step(Fraction(EXPLORE) * left, new_radii=run.radii is None, last=left / 2)
@@ -117,7 +118,7 @@ class _Run:
         told = cluster_sums(
             self.table,
             Nearest(self.located, self.y),
-            self.located.to_data(self.y),
+            to_data(self.located, self.y),
             radii=self.radii * self.located.radius,
             weight=weight,
             share=share,

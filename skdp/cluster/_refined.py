@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.cluster._in_radii import box_of, half_widths, inside, to_data
 from skdp.cluster._shrunken_centers import shrink_centers
 
 __all__ = ["RefinedCenters", "in_table", "refined"]
@@ -61,8 +62,8 @@ def refined(table, located, moved, mean, *, noise, radii, n_steps):
             f"{float(told.counts.max()):.0f}, with noise of {told.count_sd:.0f}. Use more rows, a "
             "larger epsilon, fewer clusters or tighter bounds"
         )
-    if located.box is not None and not guesses.all():
-        narrow = int(np.count_nonzero(located.half < np.median(noise[~guesses])))
+    if box_of(located) is not None and not guesses.all():
+        narrow = int(np.count_nonzero(half_widths(located) < np.median(noise[~guesses])))
         if narrow:
             table.decide(
                 f"{narrow} of {len(mean)} columns are narrower between their bounds than the noise "
@@ -75,7 +76,7 @@ def refined(table, located, moved, mean, *, noise, radii, n_steps):
     if far > UNSEEN or inertia < TOLD * inertia_noise:
         inertia = math.nan
     return RefinedCenters(
-        centers=located.inside(located.to_data(best.y)),
+        centers=inside(located, to_data(located, best.y)),
         counts=np.maximum(told.counts, 1.0),
         noise_scale=np.where(guesses, math.inf, noise * located.radius),
         radii=radii * located.radius,

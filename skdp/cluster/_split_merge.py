@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.cluster._in_radii import inside, to_data, to_units
 from skdp.cluster._radii import BINS
 from skdp.cluster._synopsis import public_kmeans
 from skdp.kernel._ball_cover import bounded
@@ -92,10 +93,10 @@ def release_split_merge(table, located, centers, *, share, n_init, seed):
         if lines is None:
             break
         points, weights = _line_cells(table, located, centers, lines, share)
-        moved = located.inside(lines.centers)
+        moved = inside(located, lines.centers)
         if len(points) <= len(centers):
             return moved
-        proposed = located.inside(_kmeans(located, points, weights, moved, n_init, seed + i))
+        proposed = inside(located, _kmeans(located, points, weights, moved, n_init, seed + i))
         pair = moved, proposed
         centers, better = _compare_inertia(
             table, located, pair, (points, weights), lines.cost, share
@@ -106,7 +107,7 @@ def release_split_merge(table, located, centers, *, share, n_init, seed):
 
 
 def _rule(located, centers):
-    return Nearest(located, located.to_units(centers))
+    return Nearest(located, to_units(located, centers))
 
 
 def _reaches(table, located, centers, noise, share):
@@ -117,7 +118,7 @@ def _reaches(table, located, centers, noise, share):
     **Privacy**: of :class:`skdp.kernel._clusters.Reaches`.
     """
     k, d = centers.shape
-    rule, units = _rule(located, centers), located.units(located.to_units(centers))
+    rule, units = _rule(located, centers), located.units(to_units(located, centers))
     release = table.ask(Reaches(rule, BINS), share=share, label="line distances")
     counts = release.value.reshape(k, -1).astype(np.float64)
     clip, far, n = np.array([_reach(h, release.scale, d, noise) for h in counts]).T
@@ -212,12 +213,12 @@ def _line_cells(table, located, centers, lines, share):
 
 def _kmeans(located, points, weights, start, n_init, seed):
     """Return the better of k-means from ``start`` and from ``n_init`` public starts."""
-    k, start, points = len(start), located.to_units(start), located.to_units(points)
+    k, start, points = len(start), to_units(located, start), to_units(located, points)
     fits = [
         public_kmeans(points, k, weights=weights, init=start, seed=seed),
         public_kmeans(points, k, weights=weights, n_init=n_init, seed=seed),
     ]
-    return located.to_data(min(fits, key=lambda fit: fit[1])[0])
+    return to_data(located, min(fits, key=lambda fit: fit[1])[0])
 
 
 def _compare_inertia(table, located, pair, cells, cost, share):
@@ -243,9 +244,9 @@ def _clip(located, pair, points, weights):
     """
 
     def gains(points):
+        seen = to_units(located, points)
         before, after = (
-            [np.square(located.to_units(c) - z).sum(axis=1).min() for z in located.to_units(points)]
-            for c in pair
+            [np.square(to_units(located, c) - z).sum(axis=1).min() for z in seen] for c in pair
         )
         return np.clip(np.nan_to_num(np.array(before) - np.array(after)), -FAR, FAR)
 

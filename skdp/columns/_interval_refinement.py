@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._magnitude_histogram import CELLS
+from skdp.columns._magnitude_histogram import CELLS, ENDS
 from skdp.kernel._bins import UniformCells
 from skdp.kernel._columns import ColumnCells
 from skdp.scales._column_noise import ColumnNoise
@@ -57,7 +57,7 @@ class _IntervalState:
         if pairs[k] > max(
             0.85 * n - 2.8 * sd, NEARLY_ALL * n, 7 * sd
         ):  # two cells hold nearly all rows
-            edge = cells.upper_edge(k)
+            edge = _upper_edge(cells, k)
             if last or fine:
                 self.bulk = CentralInterval(edge, width, equal=True)
             else:
@@ -74,12 +74,14 @@ class _IntervalState:
         alike = self.narrowed and bool(mass.sum() < NEARLY_ALL * n)
         # rows that no cell shows are spread over all of them
         rest = max(ALIKE * n - mass.sum() - sd * np.sqrt(np.count_nonzero(mass)), 0.0)
-        inside = (cells.upper_edge(np.arange(N_CELLS)) > self.low) & (
-            cells.upper_edge(np.arange(N_CELLS) - 1) < self.high
+        inside = (_upper_edge(cells, np.arange(N_CELLS)) > self.low) & (
+            _upper_edge(cells, np.arange(N_CELLS) - 1) < self.high
         )
         part = np.cumsum(mass + rest * inside / inside.sum())
         part /= part[-1]
-        q10, q50, q90 = (cells.upper_edge(np.searchsorted(part, q) - 0.5) for q in (0.1, 0.5, 0.9))
+        q10, q50, q90 = (
+            _upper_edge(cells, np.searchsorted(part, q) - 0.5) for q in (0.1, 0.5, 0.9)
+        )
         reach = max(q90 - q50, q50 - q10, width)
         if reach > 3 * width or last or fine:
             middle = float(np.rint(q50 / width) * width)
@@ -119,6 +121,10 @@ def release_refined_intervals(table, surveys, *, n, least):
     return bulks
 
 
+def _upper_edge(cells, i):
+    return cells.start + cells.width * (i + 1)
+
+
 def _start(survey, n, sd):
     """Return a Zoom if nearly all entries are alike, else the CentralInterval around zero."""
     mass = survey.masses
@@ -126,9 +132,9 @@ def _start(survey, n, sd):
     part = np.cumsum(mass) / mass.sum()
     k = int(np.searchsorted(part, 0.5))
     near = [i for i in (k - 1, k, k + 1) if 0 <= i < mass.size and i != CELLS.n_side]
-    apart = k != CELLS.n_side and CELLS.octave[k] < FARTHEST
+    apart = k != CELLS.n_side and ENDS.octave[k] < FARTHEST
     if apart and mass[near].sum() > ALIKE * whole:
         near = [i for i in near if mass[i] > 0.02 * mass.sum()]
-        return _IntervalState(CELLS.low[near].min(), CELLS.high[near].max())
+        return _IntervalState(ENDS.low[near].min(), ENDS.high[near].max())
     # of those that are mostly zeros the bulk of the others
     return CentralInterval(0.0, survey.size(0.75) or survey.size(0.25, zeros=False))

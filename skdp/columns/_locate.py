@@ -8,9 +8,9 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.columns._interval_refinement import ZOOM, CentralInterval, release_refined_intervals
 from skdp.columns._magnitude_histogram import COLUMNS, look_again, release_magnitude_histograms
+from skdp.columns._octaves import OctaveEnds, octaves_around
 from skdp.columns._squares import Squares, mean_square
 from skdp.columns._tail import ALONE, SEVERAL, read_tail
-from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
 from skdp.scales._column_noise import ColumnNoise
 
@@ -179,16 +179,17 @@ def locate_columns(table, *, n, count_sd, surveys=None, worth=None):
     final = noise.deviation(noise.scale(float(table.remaining), d)) / (worth or n)
     located = [None if there[j] else _default_location(surveys[j]) for j in range(d)]
     for j, one, counts in zip(at, cells, release.value.astype(float), strict=True):
-        unit = _power(max(bulks[j].width, one.edges[1]))
+        ends = OctaveEnds(one)
+        unit = _power(max(bulks[j].width, ends.edges[1]))
         counts = counts[: one.n_cells]
-        up, down = _tail_sides(one, counts, sd, bulks[j], unit, n, alone=d == 1)
-        seen = (one.low >= -down.top * unit) & (one.high <= up.top * unit)
-        leaning = lean(one.low[seen] / 2 + one.high[seen] / 2, counts[seen])
+        up, down = _tail_sides(ends.edges, counts, sd, bulks[j], unit, n, alone=d == 1)
+        seen = (ends.low >= -down.top * unit) & (ends.high <= up.top * unit)
+        leaning = lean(ends.low[seen] / 2 + ends.high[seen] / 2, counts[seen])
         clipping = best_clipping(
             bulks[j].center, unit, up, down, leaning, n=n, noise=final, sd=sd, count_sd=count_sd
         )
         hidden = may_hide(counts, one.n_side, seen, sd, n=n, rows=n * noise.strength / math.sqrt(d))
-        squares = mean_square(counts[seen], one.size[seen] / unit, sd, n)
+        squares = mean_square(counts[seen], ends.size[seen] / unit, sd, n)
         squares = Squares(bulks[j].center, unit, *squares)
         located[j] = ColumnLocation("rows", clipping, squares, hidden)
     return located
@@ -199,7 +200,7 @@ def _tail_cells(bulk: CentralInterval, survey):
     likely = max(bulk.width, abs(bulk.center)) * 2.0**ABOVE
     far = max(survey.farthest / 2 + abs(bulk.center) / 2, min(likely, LARGEST / 2))
     above = int(np.log2(far) - np.log2(bulk.width)) + 2
-    return OctaveCells.around(bulk.width, below=BELOW, above=above, halvings=HALVINGS)
+    return octaves_around(bulk.width, below=BELOW, above=above, halvings=HALVINGS)
 
 
 def _power(length):
@@ -207,14 +208,14 @@ def _power(length):
     return math.ldexp(0.5, math.frexp(length)[1])
 
 
-def _tail_sides(cells, counts, sd, bulk, unit, n, *, alone):
+def _tail_sides(ends, counts, sd, bulk, unit, n, *, alone):
     """Return the Tails above and below the centre; entries near it count half for each."""
-    edges = cells.edges / unit
+    edges, n_side = ends / unit, len(ends) - 1
     edges = np.concatenate([[0.0], edges]) if edges[0] > 0 else edges
-    middle, size = counts[cells.n_side], len(edges) - 1
-    first = [middle / 2] if cells.edges[0] > 0 else []
-    up = np.concatenate([first, counts[cells.n_side + 1 :]])
-    down = np.concatenate([first, counts[: cells.n_side][::-1]])
+    middle, size = counts[n_side], len(edges) - 1
+    first = [middle / 2] if ends[0] > 0 else []
+    up = np.concatenate([first, counts[n_side + 1 :]])
+    down = np.concatenate([first, counts[:n_side][::-1]])
     width = max(bulk.width / unit, edges[1])
     equal = abs(bulk.center) / unit if bulk.equal else None
     known = {"n": n, "entry": equal, "shown": np.inf if equal else ALONE if alone else SEVERAL}

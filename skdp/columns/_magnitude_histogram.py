@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.columns._evidence import is_significant
+from skdp.columns._octaves import OctaveEnds
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells, EdgeCells
 from skdp.scales._column_noise import ColumnNoise
@@ -13,6 +14,7 @@ from skdp.scales._significance import COLUMN_AGAIN
 
 __all__ = [
     "CELLS",
+    "ENDS",
     "MagnitudeHistogram",
     "first_ranks",
     "look_again",
@@ -21,7 +23,8 @@ __all__ = [
 ]
 
 CELLS = OctaveCells()
-OCTAVE, SIZE = CELLS.octave, CELLS.size
+ENDS = OctaveEnds(CELLS)
+OCTAVE, SIZE = ENDS.octave, ENDS.size
 BY_SIZE = np.argsort(SIZE, kind="stable")
 WHOLE = np.array([-np.inf, np.inf])  # the edges of one cell of all numbers
 MOST_AGAIN = {"nothing": 0.25, "zeros": 0.10}  # its share

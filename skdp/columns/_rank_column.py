@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from skdp.columns._magnitude_histogram import CELLS
+from skdp.columns._magnitude_histogram import CELLS, ENDS
 from skdp.columns._ranks import Ranks, previous_float
 from skdp.columns._ranks_read import CLEAR, aside, estimate, invert, is_one, plain_decimal
 
@@ -47,7 +47,7 @@ class RankColumn:
             if i != CELLS.n_side:
                 near[max(i - NEAR, 0) : i + NEAR + 1] = True
         at = np.flatnonzero(seen | (near & (counts > 2 * sd)))
-        low, high, rows = CELLS.low[at], CELLS.high[at], np.maximum(counts[at], 1e-9)
+        low, high, rows = ENDS.low[at], ENDS.high[at], np.maximum(counts[at], 1e-9)
         low[at == CELLS.n_side], high[at == CELLS.n_side] = previous_float(0.0), 0.0
         upto = np.cumsum(rows)
         x, first = np.unique(np.stack([low, high], axis=1), return_index=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.columns._evidence import is_significant
-from skdp.columns._magnitude_histogram import CELLS, first_ranks
+from skdp.columns._magnitude_histogram import ENDS, first_ranks
 from skdp.columns._rank_column import NEWTON, RankColumn
 from skdp.columns._ranks_read import estimate, spread
 from skdp.kernel._columns import ColumnCells, EdgeCells, WeighedCells
@@ -178,18 +178,18 @@ class _Search:
         looked = self._look(share)
         seen, counts, sd = [], looked.value.astype(np.float64), self._sd(looked)
         for of_column in counts:
-            seen.append(is_significant(of_column, CELLS.octave, looked.scale, law=self.noise.law))
+            seen.append(is_significant(of_column, ENDS.octave, looked.scale, law=self.noise.law))
         if not all(of_column.any() for of_column in seen):
             again = self._look(AGAIN)
             weight = sd**2 / (sd**2 + self._sd(again) ** 2)
             counts += weight * (again.value - counts)
             scale = looked.scale * math.sqrt(1 - weight)
             sd, (false, octaves) = self._sd(again) * math.sqrt(weight), QUANTILE_AGAIN
-            likely = np.abs(CELLS.octave) <= octaves
+            likely = np.abs(ENDS.octave) <= octaves
             for j in range(self.d):
                 if not seen[j].any():
                     options = {"law": self.noise.law, "false": false}
-                    seen[j] = is_significant(counts[j], CELLS.octave, scale, **options) & likely
+                    seen[j] = is_significant(counts[j], ENDS.octave, scale, **options) & likely
         self.columns = [
             RankColumn.among(j, counts[j], seen[j], sd, float(self.n[j]))
             for j in range(self.d)

@@ -40,6 +40,20 @@ def basis(frame):
     return np.nan_to_num(frame.unit[:, None] * frame.P)
 
 
+def identity_frame(center, unit):
+    """Return the frame that divides the columns by their units."""
+    d, limits = len(center), np.finfo(np.float64)
+    unit = np.clip(np.nan_to_num(unit, nan=1.0), limits.smallest_subnormal, limits.max)
+    return Frame(np.nan_to_num(center), unit, np.eye(d), np.eye(d))
+
+
+def squared_slopes(frame):
+    """Return Q, shape (k, k), such that |slopes of the table|^2 = b Q b."""
+    rows = frame.A / frame.unit
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(rows @ rows.T, nan=0.0, posinf=1e100, neginf=-1e100)
+
+
 def is_ordinary(frame):
     """Return whether the entries of a frame are ordinary numbers."""
     return bool(max(np.abs(frame.A).max(), np.abs(frame.P).max()) < 2.0**100)
@@ -161,7 +175,7 @@ class CovarianceRun:
             )  # what a core asks for
             child = self.table.child(CENTRE.label, share)
             center = private_mean(child, scale=units).location
-        self.frame = Frame.identity(center, units)
+        self.frame = identity_frame(center, units)
         if self.start is not None:
             V, scales, _ = np.linalg.svd(self.start / units[:, None])
             self.frame = turned(self.frame, V, np.maximum(scales, THINNEST))
@@ -353,7 +367,7 @@ class CovarianceRun:
     def nothing(self):
         """Answer with the scales of the columns, if any: finite, and said to be worth nothing."""
         self.table.doubt(NOTHING)
-        frame = Frame.identity(self.frame.center, self.frame.unit)
+        frame = identity_frame(self.frame.center, self.frame.unit)
         root = np.eye(self.d) * float(self.found)
         unknown = dict.fromkeys(("noise", "mean_noise", "clipping"), math.inf)
         told = {"rank": 0, "n_rows": self.n, "count_noise": self.n_sd}

@@ -5,7 +5,7 @@ from numbers import Integral
 
 import numpy as np
 
-from skdp.kernel._histograms import Cells, Edges, Levels
+from skdp.kernel._histograms import Cells
 
 __all__ = ["Axis", "between", "grid", "range_is_public", "read_axes"]
 
@@ -18,7 +18,8 @@ class Axis:
     """One column: its public edges or levels, or the number of bins of a range that is searched."""
 
     size: int
-    values: Edges | Levels | None = None
+    values: np.ndarray | None = None
+    is_levels: bool = False
 
     @property
     def searched(self):
@@ -63,23 +64,22 @@ def range_is_public(bins, range):
 
 
 def between(low, high, n_bins):
-    """Return Edges of ``n_bins`` bins of one width; a range without width is made one unit wide."""
+    """Return edges of ``n_bins`` bins of one width; a range without width is made one unit wide."""
     low, high = max(min(low, LARGEST), -LARGEST), max(min(high, LARGEST), -LARGEST)
     values = np.linspace(low, high, n_bins + 1)
     if not np.all(np.diff(values) > 0):
         half = max(0.5, 2.0**-40 * n_bins * max(abs(low), abs(high)))
         values = np.linspace(low - half, high + half, n_bins + 1)
-    return Edges(values)
+    return values
 
 
 def grid(axes, found):
     """Return the Cells of axes, given released ranges ``{column: (low, high)}``."""
-    return Cells(
-        {
-            c: between(*map(float, found[c]), axis.size) if axis.searched else axis.values
-            for c, axis in axes.items()
-        }
+    values = (
+        between(*map(float, found[c]), axis.size) if axis.searched else axis.values
+        for c, axis in axes.items()
     )
+    return Cells(tuple(axes), tuple(values), tuple(axis.is_levels for axis in axes.values()))
 
 
 def _check_columns(categories, user, columns, n_features):
@@ -125,11 +125,11 @@ def _edges(edges):
         raise ValueError(
             f"edges must be finite and increasing, at least two. Got shape {edges.shape}."
         )
-    return Axis(edges.size - 1, Edges(edges))
+    return Axis(edges.size - 1, edges)
 
 
 def _levels(levels):
     values = np.unique(np.asarray(levels, dtype=np.float64))
     if not values.size or not np.isfinite(values).all():
         raise ValueError("the categories of a column must be finite numbers, at least one.")
-    return Axis(values.size, Levels(values))
+    return Axis(values.size, values, True)

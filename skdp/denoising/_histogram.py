@@ -248,7 +248,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         return {
             "counts_": np.rint(counts) + 0.0 if self.integer else counts,
             "noisy_counts_": noisy,
-            "edges_": [axis.values for axis in cells.axes.values()],
+            "edges_": list(cells.values),
             "noise_scale_": scale,
             "noise_distribution_": law,
             "risk_estimate_": risk,
@@ -257,10 +257,10 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     def _question(self, table, cells):
         """Return the Table that is counted, and the question."""
         if self.user is None:
-            return table, HistogramCounts.of(cells)
+            return table, HistogramCounts(**vars(cells))
         cap = {"per_user": min(int(self.rows_per_user), MOST_ROWS)}
         cap["per_cell"] = min(self._per_cell(), MOST_ROWS)
-        users = table.map(OfUsers(**cells.fields(), user=int(self.user), **cap))
+        users = table.map(OfUsers(**vars(cells), user=int(self.user), **cap))
         return users, UserCounts(cells.size, **cap)
 
     def _public(self):

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.friendly._filters import certain_count
-from skdp.kernel.pairs._distance import bounds_distance
+from skdp.friendly._predicates import bounds_distance
 from skdp.kernel.pairs._soft_core import CELLS, GRID_BITS, SPREAD, _grid_rows
 from skdp.mechanisms._exact import exact, sqrt_up
 from skdp.mechanisms._tables import as_table

@@ -7,9 +7,9 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.friendly._filters import group_size, noisy_filter, tail_margin
 from skdp.friendly._groups import group_bits, group_friends
+from skdp.friendly._predicates import bounds_distance
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
-from skdp.kernel.pairs._distance import bounds_distance
 from skdp.kernel.pairs._public_numbers import whole
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import exact, log_of

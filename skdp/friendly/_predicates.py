@@ -2,7 +2,18 @@
 
 from typing import Protocol, runtime_checkable
 
-__all__ = ["Predicate"]
+from skdp.kernel.pairs._distance import DistancePredicate
+
+__all__ = ["Predicate", "bounds_distance"]
+
+
+def bounds_distance(predicate):
+    """Tell whether a core under a predicate, or under one of a class, bounds a distance.
+
+    :class:`DistancePredicate` does. A subclass could call other rows friends, and proofs read the
+    rule: so it does not.
+    """
+    return predicate is DistancePredicate or type(predicate) is DistancePredicate
 
 
 @runtime_checkable

@@ -1,11 +1,10 @@
 """Balls in which rows lie: what was released of them, and coordinates in them."""
 
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import Checked, PerColumn, made_of, public, refuse
+from skdp.kernel._plain import Checked, PerColumn, made_of, public, within
 
 DROP = 2.0  # rows beyond twice the reach are outliers: dropped, not clipped into a ring
 FARTHEST_REACH = 8.0  # largest reach, in radii
@@ -13,7 +12,6 @@ LIMIT = (
     DROP * FARTHEST_REACH
 )  # radii from the centre within which all kept rows and all centres lie
 SMALLEST, LARGEST = 2.0**-1000, 2.0**1000
-THINNEST = 2.0**-20  # half width of a box, in radii
 
 
 @public
@@ -30,15 +28,11 @@ class LocatedBall(Checked):
     n_rows: float
     n_sd: float
     center: PerColumn
-    radius: float
+    radius: Annotated[float, within(0, LARGEST)]
     typical: float
     seen: bool = True
     reach: float = 1.0
     box: tuple | None = None
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(not 0 < self.radius <= LARGEST, "a radius from 0 to 2^1000")
 
     @property
     def balls(self):
@@ -50,10 +44,6 @@ class LocatedBall(Checked):
         """The distance from the centre beyond which rows are left out."""
         return DROP * self.reach * self.radius
 
-    def joined(self, synopses):
-        """Return the cells of all places: those of this one."""
-        return synopses[0]
-
     def view(self, p):
         """Return centre and radius of a place in units of the radius: 0 and 1."""
         return 0.0, 1.0
@@ -61,31 +51,6 @@ class LocatedBall(Checked):
     def units(self, y):
         """Return for every centre the radius of its place, in radii, shape (k,): ones."""
         return np.ones(len(y))
-
-    def to_units(self, points):
-        """Return points in units of the radius, seen from the centre, inside the ball of 16."""
-        with np.errstate(all="ignore"):
-            y = np.nan_to_num((points - self.center) / self.radius, nan=0.0, posinf=LIMIT)
-            y = np.clip(y, -LIMIT, LIMIT)
-            return y * np.minimum(1, LIMIT / np.maximum(lengths(y), 1e-9))[..., None]
-
-    def to_data(self, y):
-        """Undo :meth:`to_units`."""
-        return bounded(y * self.radius + self.center)
-
-    def inside(self, points):
-        """Return points of the table clipped to the box, if there is one: post-processing."""
-        return points if self.box is None else np.clip(points, *self.box)
-
-    @property
-    def half(self):
-        """Half widths of what holds the rows, in radii: the reach, or less where the box ends."""
-        if self.box is None:
-            return np.full(len(self.center), self.reach)
-        low, high = self.box
-        with np.errstate(over="ignore"):
-            far = np.maximum(self.center - low, high - self.center) / self.radius
-        return np.clip(far, THINNEST, self.reach)
 
 
 def lengths(y):
@@ -115,45 +80,14 @@ class BallCover(Checked):
     n_sd: float
 
     @property
-    def home(self):
-        """The ball whose centre and radius are the common coordinates."""
-        return self.balls[0]
-
-    @property
     def center(self):
         """Origin of the common coordinates, shape (d,)."""
-        return self.home.center
+        return self.balls[0].center
 
     @property
     def radius(self):
         """Unit of the common coordinates."""
-        return self.home.radius
-
-    @property
-    def box(self):
-        """Public bounds (low, high), or None."""
-        return self.home.box
-
-    @property
-    def half(self):
-        """Half widths of the public box in common coordinates, infinite without one, (d,)."""
-        if self.box is None:
-            return np.full(len(self.center), np.inf)
-        low, high = self.box
-        return (high / 2 - low / 2) / self.radius
-
-    def to_units(self, points):
-        """Return points of the table in common coordinates, no farther than floats can square."""
-        with np.errstate(over="ignore"):
-            return np.clip(bounded((points - self.center) / self.radius), -FARTHEST, FARTHEST)
-
-    def to_data(self, y):
-        """Undo :meth:`to_units`."""
-        return bounded(y * self.radius + self.center)
-
-    def inside(self, points):
-        """Return points of the table clipped to the box, if there is one."""
-        return self.home.inside(points)
+        return self.balls[0].radius
 
     def view(self, p):
         """Return centre and radius of a place in common coordinates: numbers with squares."""
@@ -165,24 +99,6 @@ class BallCover(Checked):
         """Return points in units of the radius of a place, seen from its centre."""
         center, radius = self.view(p)
         return (y - center) / radius
-
-    def only(self, numbers):
-        """Return some of the places, the first among them; a LocatedBall if it is alone."""
-        if len(numbers) == 1:
-            return replace(self.home, n_sd=self.n_sd)
-        balls = tuple(self.balls[p] for p in numbers)
-        return BallCover(balls, sum(ball.n_rows for ball in balls), self.n_sd)
-
-    def joined(self, synopses):
-        """Return the cells of all places, one WeightedCells each, in common coordinates."""
-        seen = [(s, *self.view(p)) for p, s in enumerate(synopses)]
-        return replace(
-            synopses[0],
-            centres=np.concatenate([s.centres * r + c for s, c, r in seen]),
-            halves=np.concatenate([s.halves * r for s, _, r in seen]),
-            weights=np.concatenate([s.weights for s in synopses]),
-            sds=np.concatenate([s.sds for s in synopses]),
-        )
 
     def owners(self, y):
         """Return for every point the place that would keep it, else the nearest in its radii."""

@@ -2,10 +2,12 @@
 
 import math
 from functools import lru_cache
+from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._statistic import MOST_CELLS, Checked, public, refuse
+from skdp.kernel._plain import Checked, public, refuse, within
+from skdp.kernel._statistic import MOST_CELLS
 from skdp.mechanisms import _compiled
 
 LOWEST_OCTAVE, HIGHEST_OCTAVE = -1074, 1024  # all positive float64 lie in [2^-1074, 2^1024)
@@ -100,8 +102,7 @@ class LogBins(Checked):
 
     def counts(self, values):
         """Return the histogram of a one-dimensional array."""
-        index = self.index(np.asarray(values, dtype=np.float64))
-        return np.bincount(index[index >= 0], minlength=self.n_bins)
+        return self.column_counts(np.asarray(values)[:, None])[0]
 
     def column_counts(self, values):
         """Return the histograms of the columns of an array of shape (n, d), shape (d, n_bins)."""
@@ -141,23 +142,9 @@ class OctaveCells(Checked):
     """
 
     # number of the first octave, in [0, 2047); octave i >= 1 is ``(2^(i-1023), 2^(i-1022)]``
-    first: int = 0
-    octaves: int = N_OCTAVES  # at most; those beyond all floats are left out
-    halvings: int = 0
-
-    @classmethod
-    def around(cls, length, *, below, above, halvings):
-        """Return cells from ``below`` octaves under a positive length to ``above`` over it."""
-        cell = (int(np.float64(length).view(np.int64)) - 1) >> MANTISSA
-        first = min(max(cell - below, 0), N_OCTAVES - 1)
-        return cls(first, max(cell + above + 1 - first, 1), halvings)
-
-    def check(self, shape):
-        super().check(shape)
-        own = (self.first, self.octaves, self.halvings)
-        refuse(any(type(x) is not int for x in own), "Python's integers: numpy's wrap")
-        refuse(not (0 <= self.first < N_OCTAVES and self.octaves > 0), "octaves of the floats")
-        refuse(not 0 <= self.halvings <= FINEST, "an octave is halved at most so often")
+    first: Annotated[int, within(0, N_OCTAVES - 1)] = 0
+    octaves: Annotated[int, within(1, math.inf)] = N_OCTAVES  # those beyond all floats are left out
+    halvings: Annotated[int, within(0, FINEST)] = 0
 
     @property
     def n_side(self):
@@ -168,32 +155,6 @@ class OctaveCells(Checked):
     def n_cells(self):
         """The number of cells."""
         return 2 * self.n_side + 1
-
-    @property
-    def edges(self):
-        """The distances from zero at which cells end, from that of the middle one on."""
-        start = self.first << self.halvings
-        return _edges(self.halvings)[start : start + self.n_side + 1]
-
-    @property
-    def high(self):
-        """Upper edges of the cells, finite; negative cells are open above."""
-        return np.concatenate([-self.edges[-2::-1], self.edges])
-
-    @property
-    def low(self):
-        """Lower edges of the cells, finite; positive cells are open below."""
-        return -self.high[::-1]
-
-    @property
-    def size(self):
-        return np.maximum(-self.low, self.high)
-
-    @property
-    def octave(self):
-        """The exponent of the farther edge of every cell, 0 for the middle one."""
-        side = self.first - 1022 + (np.arange(self.n_side) >> self.halvings)
-        return np.concatenate([side[::-1], [0], side])
 
     def counts(self, x):
         """Return the histogram of a one-dimensional array of finite numbers."""
@@ -214,21 +175,13 @@ class UniformCells(Checked):
 
     start: float
     width: float
-    n_cells: int
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(not 0 < self.n_cells <= 2**20, "so many cells")
+    n_cells: Annotated[int, within(1, 2**20)]
 
     def counts(self, x):
         """Return the histogram of a one-dimensional array of finite numbers."""
         i = np.ceil((x - self.start) / self.width) - 1
         i = np.where((i >= 0) & (i < self.n_cells), i, self.n_cells).astype(np.int64)
         return np.bincount(i, minlength=self.n_cells + 1)[: self.n_cells]
-
-    def upper_edge(self, i):
-        """Return the upper edge of a cell."""
-        return self.start + self.width * (i + 1)
 
 
 @lru_cache(maxsize=64)
@@ -254,14 +207,3 @@ def _codes(x, halvings):
     bits = np.ascontiguousarray(x, dtype=np.float64).view(np.uint64) - np.uint64(1)
     bits >>= np.uint64(MANTISSA - halvings)
     return bits.view(np.int64)
-
-
-@lru_cache(maxsize=8)
-def _edges(halvings):
-    """Return the lower edge of every cell of the positive numbers, and the end of the last."""
-    parts = 1 + np.arange(1 << halvings) / (1 << halvings)
-    octaves = np.ldexp(1.0, np.arange(-1022, 1024))
-    edges = np.concatenate([[0.0], octaves[0] * (parts[1:] - 1), np.outer(octaves, parts).ravel()])
-    edges = np.append(edges, np.finfo(np.float64).max)
-    edges.flags.writeable = False
-    return edges

@@ -20,10 +20,29 @@ COUNT = {False: 0.3, True: 0.1}
 # + t^2 / K^2, on average over means t spread evenly over [-1, 1] least for K = 3^(-1/4).
 OWN = 3.0**-0.25
 MEAN = 1.0  # weight of a sum whose mean is asked for
+Degree = Annotated[int, within(1, 2)]
 
 
 class OnGrid(Statistic):
-    """Sums of numbers between -1 and 1 on a grid of 2^bits steps, d columns side by side.
+    """Sums of numbers on a grid of 2^bits steps to one."""
+
+    @property
+    def grid(self):
+        """The number of steps."""
+        return 2**self.bits
+
+    @property
+    def step(self):
+        return 2.0**-self.bits
+
+    def with_bits(self, strength, offer, most=BITS, **fields):
+        """Return the same on a grid: one row moves a sum by ``strength`` scales of the noise."""
+        most = most if offer.unit == 1 else WEIGHED_BITS
+        return replace(self, bits=grid_bits(strength, noise_bits=NOISE_BITS, most=most), **fields)
+
+
+class ColumnsOnGrid(OnGrid):
+    """Sums of numbers between -1 and 1, d columns side by side.
 
     ``pure`` and ``bits`` are chosen by the kernel: a pure budget pays for ``l1``, any other one for
     ``squared_l2``.
@@ -38,21 +57,10 @@ class OnGrid(Statistic):
         budget, pure = offer.budget, offer.budget.measure == "pure"
         strength = budget.amount * offer.share / (2 * self.d)
         strength = strength if pure else math.sqrt(strength)
-        most = BITS if offer.unit == 1 else WEIGHED_BITS
-        bits = grid_bits(strength / offer.unit, noise_bits=NOISE_BITS, most=most)
-        return replace(self, pure=pure, bits=bits)
-
-    @property
-    def grid(self):
-        """The number of steps."""
-        return 2**self.bits
-
-    @property
-    def step(self):
-        return 2.0**-self.bits
+        return self.with_bits(strength / offer.unit, offer, pure=pure)
 
 
-class Ends(OnGrid):
+class Ends(ColumnsOnGrid):
     """Sums of functions of entries that are clipped to ``low`` and ``high``."""
 
     def _fields(self):
@@ -68,23 +76,15 @@ class Between(Ends):
         with np.errstate(over="ignore"):
             width = high - low
         refuse(not ((width > 0) & np.isfinite(width)).all(), "low is below high")
-        refuse(self.degree not in (1, 2), "degrees are 1 and 2")
 
-    def _places(self, block):
-        """Return the places of the entries of finite rows, in [0, 1]: floats are monotone."""
-        x, (low, high) = np.asarray(block[finite_rows(block)], dtype=np.float64), self._fields()
-        return (np.clip(x, low, high) - low) / (high - low)
-
-    def _entries(self, block):
-        """Return the places of all entries, and which of them there are: gaps are at the end."""
+    def _sums(self, block):
+        """Return the sums of the functions, and which entries count, or which rows."""
         x, (low, high) = np.asarray(block, dtype=np.float64), self._fields()
-        there = np.isfinite(x)
-        return (np.clip(np.where(there, x, low), low, high) - low) / (high - low), there
-
-
-def summed(columns):
-    """Return the sums of the columns of integers, one after the other."""
-    return [column.astype(np.int64).sum(axis=0) for column in columns]
+        there = np.isfinite(x) if self.entries else finite_rows(x)[:, None]
+        x = np.where(there, x, low)
+        w = (np.clip(x, low, high) - low) / (high - low)  # in [0, 1]: floats are monotone
+        columns = (np.where(there, column, 0) for column in self._columns(w))
+        return [column.astype(np.int64).sum(axis=0) for column in columns], there
 
 
 @public
@@ -107,7 +107,7 @@ class Powers(Between):
     # both (d,): entries outside are clipped. With w in [0, 1] the place of an entry, t = 2 w - 1
     low: PerColumn
     high: PerColumn
-    degree: int  # {1, 2}
+    degree: Degree
     pure: bool = False
     bits: int | None = None
     entries: bool = False  # whether a gap is one of its own column
@@ -141,22 +141,15 @@ class Powers(Between):
         if self.degree == 1:
             return [2 * np.rint(self.grid * w) - self.grid]
         t = 2 * w - 1
-        first, second = (
-            np.rint(self.grid * math.sqrt(8 / 9) * t).astype(np.int64),
-            np.rint(self.grid * (4 / 3 * t * t - 1)).astype(np.int64),
-        )
-        return short_pairs(first, second, (self.grid + 1) ** 2)
+        pair = self.grid * math.sqrt(8 / 9) * t, self.grid * (4 / 3 * t * t - 1)
+        return short_pairs(*pair, (self.grid + 1) ** 2)
 
     def total(self, block):
         """Return the sums of powers, and the count, or one of every column."""
         if _compiled.loops is not None and self.bits <= BITS:
             return self._compiled(block)
-        if self.entries:
-            w, there = self._entries(block)
-            sums = [np.where(there, column, 0) for column in self._columns(w)]
-            return np.concatenate([*summed(sums), self.constant * np.count_nonzero(there, axis=0)])
-        w = self._places(block)
-        return np.concatenate([*summed(self._columns(w)), [len(w) * self.constant]])
+        sums, there = self._sums(block)
+        return np.concatenate([*sums, self.constant * np.count_nonzero(there, axis=0)])
 
 
 def pair_sums(block, low, high, grid, longest, *, gain, factor, level, options):
@@ -175,9 +168,13 @@ def pair_sums(block, low, high, grid, longest, *, gain, factor, level, options):
     return sums
 
 
-def short_pairs(first, second, squared):
-    """Return pairs of integers of less than 2^31, zeros for those that are too long."""
-    wrong = first * first + second * second > squared
+def short_pairs(first, second, longest, *, sizes=False):
+    """Return pairs of numbers of less than 2^31 as integers, zeros for those that are too long.
+
+    ``longest`` bounds the squares of a pair, or its ``sizes``.
+    """
+    first, second = (np.rint(one).astype(np.int64) for one in (first, second))
+    wrong = (np.abs(first) + np.abs(second) if sizes else first**2 + second**2) > longest
     return [np.where(wrong, 0, one) for one in (first, second)] if wrong.any() else [first, second]
 
 
@@ -198,7 +195,7 @@ class Bernstein(Between):
     # as for :class:`Powers`
     low: PerColumn
     high: PerColumn
-    degree: int
+    degree: Degree
     pure: bool = True
     bits: int | None = None
     entries: bool = False  # whether a gap is one of its own column
@@ -222,10 +219,7 @@ class Bernstein(Between):
 
     def total(self, block):
         """Return the sums of the polynomials."""
-        if self.entries:
-            w, there = self._entries(block)
-            return np.concatenate(summed([np.where(there, c, 0) for c in self._columns(w)]))
-        return np.concatenate(summed(self._columns(self._places(block))))
+        return np.concatenate(self._sums(block)[0])
 
 
 @public
@@ -278,7 +272,7 @@ class BoundedSums(Ends):
 
 
 @public
-class BoxedSquares(OnGrid):
+class BoxedSquares(ColumnsOnGrid):
     """Sums of t and of t^2 about a level, for t the entries clipped to [-1, 1], and a count.
 
     **Privacy** (add or remove one row): a row adds a vector of integers that is a function of the
@@ -340,11 +334,6 @@ class BoxedSquares(OnGrid):
             *sums, counts = pair_sums(block, *fields, **pairs, options=options)
             return np.concatenate([*sums, counts[:1] * self.constant])
         t = np.clip(np.asarray(block[finite_rows(block)], dtype=np.float64), -1, 1)
-        first = np.rint(self.grid * self.weight * t).astype(np.int64)
-        second = np.rint(self.grid * (np.square(t) - self.level)).astype(np.int64)
-        if self.pure:
-            wrong = np.abs(first) + np.abs(second) > longest
-            pairs = [np.where(wrong, 0, one) for one in (first, second)]
-        else:
-            pairs = short_pairs(first, second, longest**2)
+        pairs = self.grid * self.weight * t, self.grid * (np.square(t) - self.level)
+        pairs = short_pairs(*pairs, longest if self.pure else longest**2, sizes=self.pure)
         return np.concatenate([*(one.sum(axis=0) for one in pairs), [len(t) * self.constant]])

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._keyed_rows import numbering_of
+from skdp.kernel._keyed_rows import listed, numbering_of
 from skdp.kernel._plain import Checked, made_of, rising, whole, within
 from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse
 from skdp.mechanisms._weighed import weighed
@@ -134,15 +134,10 @@ class Binned(RowMap):
     @property
     def sizes(self):
         """The number of cells of every column."""
-        return sizes_of(self.edges, self.pairs)
+        return (*n_cells(self.edges).tolist(), *(pair.size for pair in self.pairs))
 
     def over(self, rows):
-        return held(CellRows(rows, self.edges, self.target, self.pairs))
-
-
-def sizes_of(edges, pairs):
-    """Return the number of cells of every feature, and of every pair."""
-    return (*n_cells(edges).tolist(), *(pair.size for pair in pairs))
+        return held(CellRows(rows, self))
 
 
 @public
@@ -220,25 +215,19 @@ class HeldBlock(Block):
 
 
 class CellRows(MappedRows):
-    """A view of rows as blocks of cells; a row without a target is absent.
+    """Rows (x, y) as blocks of the cells of :class:`Binned`; absent where y is no finite number."""
 
-    ``rows``: features, the last column the target; NaN or infinite for an absent row; ``edges``:
-    of the cells of every feature; ``target``: maps targets to integers, each by itself; ``pairs``:
-    of features, columns of their own.
-    """
-
-    def __init__(self, rows, edges, target, pairs=()):
+    def __init__(self, rows, binned):
         super().__init__(rows)
-        self.edges, self._target, self._pairs = edges, target, pairs
-        self.sizes = list(sizes_of(edges, pairs))
+        self.binned, self.sizes = binned, list(binned.sizes)
         self.n_features = len(self.sizes)  # as of cells in memory
 
     def _mapped(self, block):
         y = np.asarray(block[:, -1], dtype=np.float64)
-        cells, there = cell_numbers(block, self.edges).T, np.isfinite(y)
+        cells, there = cell_numbers(block, self.binned.edges).T, np.isfinite(y)
         if not there.all():
             y, cells = y[there], np.ascontiguousarray(cells[:, there])
-        return HeldBlock(cells, self._target(y), self._pairs, MOST_CELLS)
+        return HeldBlock(cells, self.binned.target(y), self.binned.pairs, MOST_CELLS)
 
 
 class InMemoryCells(Source):
@@ -289,22 +278,18 @@ class HeldByWeight:
 
 def held(cells):
     """Return the same cells in memory if the table is, and if they take few bytes there."""
-    n_bytes = (2 * len(cells.edges) + 8) * len(cells)
+    n_bytes = (2 * len(cells.binned.edges) + 8) * len(cells)
     is_weighed = without_weights(cells)[1] is not None
     drawn = cells.heads is not None and not is_weighed
     if drawn or not cells.in_memory or n_bytes > HELD_BYTES:
         return cells
     if not is_weighed:
-        return InMemoryCells(map_merge(cells, _as_list, list.__add__), cells.sizes, len(cells))
+        return InMemoryCells(map_merge(cells, listed, list.__add__), cells.sizes, len(cells))
     blocks = blocks_by_weight(cells) or {1: [cells.no_rows()]}
     parts = {
         c: InMemoryCells([_joined(of_c)], cells.sizes, len(cells)) for c, of_c in blocks.items()
     }
     return HeldByWeight(parts, cells)
-
-
-def _as_list(start, block):
-    return [block]
 
 
 def _joined(blocks):

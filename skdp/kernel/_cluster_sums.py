@@ -3,13 +3,14 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
 from skdp.kernel._ball_cover import DROP, LIMIT, LocatedBall
 from skdp.kernel._clusters import Nearest, NearestLifted, by_label
 from skdp.kernel._lattice import CELLS, Directions, Lattice, projected
-from skdp.kernel._plain import Points, Vector
+from skdp.kernel._plain import Points, Vector, positive, within
 from skdp.kernel._statistic import Statistic, public, refuse
 from skdp.kernel._sums import room_bits
 from skdp.mechanisms import ball_rows
@@ -44,17 +45,13 @@ class ClusterTotals(Statistic):
     rule: Nearest | NearestLifted  # the cluster of a row
     centers: Points
     radii: Vector  # differences to a centre are clipped to its radius, which becomes 2^bits
-    weight: float  # weight a > 0 of a row in the count, against length 1 in the sum
+    # weight a > 0 of a row in the count, against length 1 in the sum
+    weight: Annotated[float, positive, within(0, HEAVIEST)]
     # add up the squared lengths of all differences as well, clipped to so many radii; 0 for not
-    squares: float = 1.0
-    halvings: int = 2  # A squared length weighs ``2^-halvings`` against length 1 in the sum
+    squares: Annotated[float, within(0, math.inf)] = 1.0
+    # A squared length weighs ``2^-halvings`` against length 1 in the sum
+    halvings: Annotated[int, within(0, MOST_BITS)] = 2
     bits: int | None = None
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(not 0 < self.weight <= HEAVIEST, "a weight from 0 to 2^10")
-        refuse(self.squares < 0, "squares are clipped to some radii")
-        refuse(not 0 <= self.halvings <= MOST_BITS, "from 0 to 20 halvings")
 
     def at(self, offer):
         cost = float(offer.budget.amount) * float(offer.share)
@@ -230,7 +227,7 @@ class LocatedGram(_Moments):
     def _clipped(self, block):
         """Yield blocks of integer vectors of length at most 2^bits, one per kept row."""
         if self.directions is not None:
-            for Q in Lattice(self.located).parts(block):
+            for _, _, Q in Lattice(self.located).placed(block):
                 z = projected(Q, self.directions)
                 yield ball_rows(z, center=0.0, radius=self.clip, bits=self.bits)
             return
@@ -272,7 +269,7 @@ class SecondMoments(_Moments):
         """Return number, sum and products, shape (1 + d + d^2,)."""
         d = block.shape[1]
         total = np.zeros((d + 1, d + 1), dtype=np.int64)
-        for Q in Lattice(self.located).parts(block):
+        for _, _, Q in Lattice(self.located).placed(block):
             g = ball_rows(Q, center=0.0, radius=2.0**24 / LIMIT, bits=self.bits)
             total[0, 0] += self.one * len(Q)
             total[0, 1:] += g.sum(axis=0).astype(np.int64) * 2**self.bits

@@ -10,7 +10,7 @@ import numpy as np
 from skdp.kernel._ball_cover import BallCover, LocatedBall, lengths
 from skdp.kernel._bins import LogBins
 from skdp.kernel._lattice import Lattice, Subspace
-from skdp.kernel._plain import Points, Vector, made_of, whole, within
+from skdp.kernel._plain import Points, Vector, made_of, once, whole, within
 from skdp.kernel._statistic import OneCell, Rule, public, refuse
 from skdp.mechanisms import ball_rows, finite_rows
 
@@ -200,14 +200,13 @@ class GridCells(OneCell):
     depth: int
     level: int
     # codes of distinct cells of the level; None for all
-    some: Annotated[np.ndarray, "k", whole] | None = None
+    some: Annotated[np.ndarray, "k", whole, once] | None = None
 
     def check(self, shape):
         refuse(not 0 <= self.level <= self.depth <= DEEPEST, "a level of a box")
         super().check(shape)
         some = [] if self.some is None else self.some.tolist()
         refuse(not all(0 <= i < 2**self.level for i in some), "codes of cells of the level")
-        refuse(len(set(some)) != len(some), "cells are counted once")
 
     @property
     def size(self):

@@ -1,6 +1,5 @@
 """Histograms of columns side by side: an entry lies in at most one cell of its column."""
 
-import math
 from typing import Annotated
 
 import numpy as np
@@ -88,8 +87,7 @@ class ColumnCells(OnePerColumn):
         center, unit = (
             np.zeros(k) if x is None else _compiled.plain(x) for x in (self.center, self.unit)
         )
-        columns = _compiled.plain(self.columns, np.int64)
-        mode = MODES.index(self.rows)
+        columns, mode = _compiled.plain(self.columns, np.int64), MODES.index(self.rows)
         for _, x in _compiled.plain_parts(block):
             _compiled.loops.codes(x, columns, center, unit, codes, x.shape[1], mode, shift)
         for cells, of_column, of_codes in zip(self.cells, counts, codes, strict=True):
@@ -214,13 +212,9 @@ class ColumnBins(OnePerColumn):
     def check(self, shape):
         super().check(shape)
         refuse(self.sides not in ("together", "apart", "in line"), "sides of a centre")
-        refuse(math.prod(self.shape) > MOST_CELLS, "histograms have at most 2^24 cells")
-
-    @property
-    def shape(self):
-        """The shape of the counts."""
-        d, n = len(self.center), self.bins.n_bins if self.starts is None else len(self.starts)
-        return {"together": (d, n), "apart": (d, 2, n), "in line": (d, 2 * n - 1)}[self.sides]
+        n = self.bins.n_bins if self.starts is None else len(self.starts)
+        cells = {"together": n, "apart": 2 * n, "in line": 2 * n - 1}[self.sides]
+        refuse(len(self.center) * cells > MOST_CELLS, "histograms have at most 2^24 cells")
 
     def total(self, block):
         """Return the counts."""

@@ -42,16 +42,8 @@ class InUnits(Coordinates):
 
     def __call__(self, block):
         """Return the rows of a block in these units."""
-        y = rescaled(block, self.unit)
-        y[~finite_rows(block)] = np.nan
-        return y
-
-
-def rescaled(x, units):
-    """Return entries divided by units, within 2^1000, float64."""
-    with np.errstate(all="ignore"):
-        y = np.divide(x, units, dtype=np.float64)
-        return np.clip(y, -LARGEST, LARGEST, out=y)
+        far = np.full(len(self.unit), LARGEST)
+        return boxed(block, -far, far, np.zeros(len(self.unit)), self.unit)
 
 
 @public
@@ -69,13 +61,6 @@ class Frame(Coordinates):
     unit: PerColumn
     A: Points
     P: Annotated[np.ndarray, "d k"]  # A P = I
-
-    @classmethod
-    def identity(cls, center, unit):
-        """Return the frame that divides the columns by their units."""
-        d, limits = len(center), np.finfo(np.float64)
-        unit = np.clip(np.nan_to_num(unit, nan=1.0), limits.smallest_subnormal, limits.max)
-        return cls(np.nan_to_num(center), unit, np.eye(d), np.eye(d))
 
     @property
     def dims(self):
@@ -237,28 +222,8 @@ class Design(Coordinates):
     inner = FeatureBox.inner
 
     @property
-    def low(self):
-        """To which features are clipped from below."""
-        return self.edges[0]
-
-    @property
-    def high(self):
-        """To which features are clipped from above."""
-        return self.edges[1]
-
-    @property
     def dims(self):
         return self.frame.dims + self.fit_intercept
-
-    def within(self, low, high):
-        """Return the same with features that are clipped to other ranges."""
-        return replace(self, edges=np.stack([low, high]))
-
-    def squared_slopes(self):
-        """Return Q, shape (dims - intercept,) twice, such that |slopes of the table|^2 = b Q b."""
-        rows = self.frame.A / self.frame.unit
-        with np.errstate(all="ignore"):
-            return np.nan_to_num(rows @ rows.T, nan=0.0, posinf=1e100, neginf=-1e100)
 
     def pairs(self, block):
         """Yield v and the target of the rows of a block, in parts."""

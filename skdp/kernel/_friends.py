@@ -1,18 +1,20 @@
 """Questions to a sample as a whole: rings, ranks of friends, and the mean of those with many."""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
 from skdp.kernel._bins import LogBins
-from skdp.kernel._plain import ColumnTuple
+from skdp.kernel._plain import ColumnTuple, once, within
 from skdp.kernel._sampled import Conditional, Members, OfSample
 from skdp.kernel._statistic import MOST_CELLS, public, refuse
 from skdp.kernel._sums import Count
 from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._ring import RING_SQUARED, ring_blocks, ring_norms
+from skdp.kernel.pairs._ring import RING_SQUARED, ring_blocks
 from skdp.kernel.pairs._soft_core import (
     GRID_BITS,
     MOST_ROWS,
@@ -20,39 +22,60 @@ from skdp.kernel.pairs._soft_core import (
     soft_core_average,
     soft_core_sensitivity,
 )
+from skdp.mechanisms import row_norms
 from skdp.readers._persons import NoisyUnitCount
 
 
-@public
-class Ring(OfSample):
-    """How many rows differ by which length from the one before, in the cyclic order of their keys.
+class OfRing(OfSample):
+    """Counts of the differences of rows to the ones before, in the cyclic order of their keys.
 
-    **Privacy** (add or remove one row; common rows share their keys). A new row comes between two
-    rows of the old ring: one difference goes, two come, all others stay, so the histogram moves by
-    ``e_a + e_b - e_c``, unit vectors of the bins of these three, or 0 for NaN. Its squared length
-    is ``e_a.e_a + e_b.e_b + e_c.e_c + 2 e_a.e_b - 2 (e_a + e_b).e_c <= 3 + 2 = 5``, attained by
-    a = b other than c. Beside one old row there is no difference to go and two come: at most
-    ``|e_a + e_b|^2 = 4``; beside none, nothing moves. Rows of equal keys stay in the order of the
-    table, which common rows share as well.
+    A subclass has ``most``.
+
+    **Privacy** (add or remove one row; common rows share their keys). By its entries alone a
+    difference w adds a vector h(w) of numbers that are not negative, with ``|h(w)|^2 <= most``. A
+    new row comes between two rows of the old ring: one difference, w, goes and two, u and v, come,
+    all others stay. So the counts move by
+
+        |h(u) + h(v) - h(w)|^2 <= |h(u)|^2 + |h(v)|^2 + |h(w)|^2 + 2 h(u).h(v) <= 5 most,
+
+    attained by u and v in the same cells, w in others. Beside one old row no difference goes and
+    two come: at most ``4 most``; beside none, nothing moves. Rows of equal keys stay in the order
+    of the table, which common rows share as well.
     """
-
-    bins: LogBins
 
     @property
     def squared_l2(self):
-        return RING_SQUARED
+        return RING_SQUARED * self.most
+
+    @abstractmethod
+    def counted(self, differences):
+        """Return the sum of h over the differences of a block."""
 
     def total(self, block):
-        """Return the counts, shape (n_bins,)."""
-        return self.bins.counts(ring_norms(block.Z, block.ring))
+        """Return the counts."""
+        none = self.counted(block.Z[:0])
+        return sum(map(self.counted, ring_blocks(block.Z, block.ring)), none)
 
 
 @public
-class RingColumns(OfSample):
-    """Histograms of the sizes of the same differences in every column.
+class Ring(OfRing):
+    """How many differences of a ring have which length.
 
-    **Privacy** (add or remove one row): every column moves as a :class:`Ring` of its own does, by 5
-    at most; side by side squared lengths add up to 5 d.
+    **Privacy**: h is the unit vector of a bin, or 0 for NaN.
+    """
+
+    bins: LogBins
+    most = 1
+
+    def counted(self, differences):
+        return self.bins.counts(row_norms(differences))
+
+
+@public
+class RingColumns(OfRing):
+    """Histograms of the sizes of the differences of a ring in every column, shape (d, n_bins).
+
+    **Privacy**: h has a one in each of d histograms at most.
     """
 
     bins: LogBins
@@ -64,89 +87,70 @@ class RingColumns(OfSample):
         refuse(self.d * self.bins.n_bins > MOST_CELLS, "histograms have at most 2^24 cells")
 
     @property
-    def squared_l2(self):
-        return RING_SQUARED * self.d
+    def most(self):
+        return self.d
 
-    def total(self, block):
-        """Return the counts, shape (d, n_bins)."""
-        counts = np.zeros((self.d, self.bins.n_bins), dtype=np.int64)
-        for differences in ring_blocks(block.Z, block.ring):
-            counts += self.bins.column_counts(np.abs(differences))
-        return counts
+    def counted(self, differences):
+        return self.bins.column_counts(np.abs(differences))
 
 
-class OfSparse(OfSample):
+class OfSparse(OfRing):
     """A question about the differences of a ring in some columns."""
 
-    def check(self, shape):
-        super().check(shape)
-        refuse(len(self.columns) != len(set(self.columns)), "columns are looked at once")
-
-    def _differences(self, sample):
-        """Yield the differences of blocks, and how many of their entries are other than zero."""
-        for differences in ring_blocks(sample.Z, sample.ring):
-            some = np.abs(differences[:, list(self.columns)])
-            yield some, np.count_nonzero(some, axis=1)
+    def _some(self, differences):
+        """Return the sizes of entries of differences, and how many are other than zero."""
+        some = np.abs(differences[:, list(self.columns)])
+        return some, np.count_nonzero(some, axis=1)
 
 
 @public
 class RingEntries(OfSparse):
-    """How many differences of a :class:`Ring` have how many entries other than zero.
+    """How many differences of a ring have how many entries other than zero.
 
-    **Privacy** (add or remove one row): a difference falls into one cell, by its entries alone, so
-    the proof is that of a :class:`Ring`.
+    **Privacy**: h is a unit vector.
     """
 
-    columns: ColumnTuple  # that are looked at
-    squared_l2 = RING_SQUARED
+    columns: Annotated[ColumnTuple, once]  # that are looked at
+    most = 1
 
-    def total(self, block):
-        """Return the counts, shape (number of columns + 1,)."""
-        size = len(self.columns) + 1
-        counts = np.zeros(size, dtype=np.int64)
-        for _, entries in self._differences(block):
-            counts += np.bincount(entries, minlength=size)
-        return counts
+    def counted(self, differences):
+        return np.bincount(self._some(differences)[1], minlength=len(self.columns) + 1)
 
 
 @public
 class SparseRing(OfSparse):
     """Histograms of the entries of columns, zeros left out, of differences that have few others.
 
-    **Privacy** (add or remove one row). A difference adds its vector h(w) to the histograms, one 1
-    for each of its entries other than zero, at most L of them; or it adds nothing. Common rows
-    share their keys, so one difference w goes and two, u and v, come:
-
-        |h(u) + h(v) - h(w)|^2 <= |h(u)|^2 + |h(v)|^2 + |h(w)|^2 + 2 h(u).h(v) <= 5 L,
-
-    as no entry of h is negative. From one row to two, two differences come: at most 4 L.
+    **Privacy**: h has a 1 for each entry of a difference other than zero, at most ``most``, or is
+    0.
     """
 
-    columns: ColumnTuple  # that are looked at
-    most: int  # differences with more entries than that, L, are left out
+    columns: Annotated[ColumnTuple, once]  # that are looked at
+    # differences with more entries than that are left out
+    most: Annotated[int, within(1, math.inf)]
     bins: LogBins  # the lowest, that of zeros, stays empty
 
     def check(self, shape):
         super().check(shape)
-        refuse(self.most < 1, "a number of entries")
-        size = len(self.columns) * self.bins.n_bins
-        refuse(size > MOST_CELLS, "histograms have at most 2^24 cells")
+        refuse(len(self.columns) * self.bins.n_bins > MOST_CELLS, "at most 2^24 cells")
 
-    @property
-    def squared_l2(self):
-        return RING_SQUARED * self.most
-
-    def total(self, block):
-        """Return the counts, shape (number of columns, n_bins)."""
-        counts = np.zeros((len(self.columns), self.bins.n_bins), dtype=np.int64)
-        for some, entries in self._differences(block):
-            counts += self.bins.column_counts(some[entries <= self.most])
+    def counted(self, differences):
+        some, entries = self._some(differences)
+        counts = self.bins.column_counts(some[entries <= self.most])
         counts[:, 0] = 0
         return counts
 
 
 FIRST_COUNT, SECOND_COUNT, H_INDEX = "first count", "second count", "h-index"  # planned events
 LEAST = 0.03  # of n_up rows: how far a core reaches beyond one half
+
+
+def _of_friends(x, name, sizes):
+    """Refuse a radius within which nobody can tell friends."""
+    DistancePredicate(x)
+
+
+OfFriends = Annotated[float, _of_friends]  # a radius: rows within it are friends
 
 
 @public
@@ -156,12 +160,8 @@ class HIndex(OfSample):
     **Privacy** (add or remove one row): it moves by 0 or 1, see :func:`skdp.friendly.h_index`.
     """
 
-    radius: float
+    radius: OfFriends
     squared_l2 = 1
-
-    def check(self, shape):
-        super().check(shape)
-        DistancePredicate(self.radius)  # refuses a radius that is none
 
     def total(self, block):
         """Return the index, shape (1,)."""
@@ -192,16 +192,12 @@ class SoftCore(Conditional):
     before it, and of other samples, are counted by other tickets, which are refused.
     """
 
-    radius: float  # rows within it are friends
+    radius: OfFriends
     # ticket of a Gaussian count of no fewer rows than the sample has: :class:`Members` of this very
     # sample, or :class:`Count` of the very rows that it was drawn from; of persons that of their
     # number
     count: int
     h: int  # ticket of a Gaussian answer to :class:`HIndex` of this very sample and radius
-
-    def check(self, shape):
-        super().check(shape)
-        HIndex(self.radius).check(shape)
 
     def bounds(self, table):
         """Return (n_up, h_low), None where they certify no core. Computed from answers alone."""

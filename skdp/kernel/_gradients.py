@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from skdp.kernel._coordinates import Coordinates, Design
-from skdp.kernel._plain import Vector
+from skdp.kernel._plain import Vector, within
 from skdp.kernel._statistic import Statistic, public, refuse
 from skdp.kernel._sums import GRID
 from skdp.mechanisms import ball_rows, row_norms
@@ -139,14 +139,11 @@ class OfModel(Statistic):
 
     def _parts(self, block, bits):
         """Yield q, sqrt(w), y - p, p (1 - p) and scores of finite rows, in parts."""
+        c = self.B.shape[1]
+        classes = 1.0 if c == 1 else np.arange(c)
         for q, root, codes, scores in self._scored(block, bits):
             p = probabilities(scores)
-            yield q, root, self._labels(codes) - p, p * (1 - p), scores
-
-    def _labels(self, codes):
-        if self.B.shape[1] == 1:
-            return (codes[:, None] == 1.0).astype(float)
-        return (codes[:, None] == np.arange(self.B.shape[1])).astype(float)
+            yield q, root, (codes[:, None] == classes) - p, p * (1 - p), scores
 
 
 @public
@@ -172,13 +169,9 @@ class LogitStep(OfModel):
     design: Design
     radius: float  # R
     B: Annotated[np.ndarray, "K c"]
-    clip: float  # radius of the ball, in the largest length of a row, at most 1
+    clip: Annotated[float, within(0, 1)]  # radius of the ball, in the largest length of a row
     n: float  # number of rows, public or released
     bits: int | None = None
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(not self.clip <= 1, "rows are cut to a part of their largest length")
 
     def at(self, offer):
         return replace(self, bits=offer.bits(**GRID, power=2, n=self.n))
@@ -204,17 +197,17 @@ class LogitStep(OfModel):
         for q, part, e, curvature, _ in self._parts(block, self.bits):
             e *= part
             curvature *= self.gain
-            square = _squares(q)
-            sizes = np.sqrt(square * _squares(e)) * 2.0**self.bits
+            square = squares(q)
+            sizes = np.sqrt(square * squares(e)) * 2.0**self.bits
             scale = np.minimum(1.0, SHRINK * longest / np.maximum(sizes, 1e-300))
             f = np.trunc(e * (scale * 2.0**self.bits)[:, None])
-            long = square.astype(np.int64) * _squares(f).astype(np.int64)
+            long = square.astype(np.int64) * squares(f).astype(np.int64)
             room = SHRINK * np.sqrt(np.maximum(longest**2 - long, 0).astype(float))
-            sizes = square * np.sqrt(_squares(curvature))
+            sizes = square * np.sqrt(squares(curvature))
             curvature *= np.minimum(1.0, room / np.maximum(sizes, 1e-300))[:, None]
             parts = [np.trunc(q * root[:, None]) for root in np.sqrt(curvature).T]
             for u in parts:
-                long += _squares(u).astype(np.int64) ** 2
+                long += squares(u).astype(np.int64) ** 2
             here = long <= longest**2
             f[~here] = 0.0
             for sums, u, g in zip(total, parts, f.T, strict=True):
@@ -236,12 +229,9 @@ class LogitIntercepts(OfModel):
     design: Design
     radius: float  # R
     B: Annotated[np.ndarray, "K c"]
-    grid: int  # scores are those of directions q on a grid of so many bits
+    # scores are those of directions q on a grid of so many bits
+    grid: Annotated[int, within(1, GRID["most"])]
     step, n_sums = 1 / ONE, 2
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(not 1 <= self.grid <= GRID["most"], "a grid has from 1 to 15 bits")
 
     @property
     def squared_l2(self):
@@ -288,5 +278,6 @@ class LogitCalibration(LogitIntercepts):
         return e, e * t, curvature, curvature * t, curvature * t * t
 
 
-def _squares(rows):
+def squares(rows):
+    """Return the squared lengths of rows."""
     return np.einsum("ij,ij->i", rows, rows)

@@ -8,8 +8,18 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import ColumnTuple, distinct, each, made_of, within
-from skdp.kernel._statistic import MOST_CELLS, RowMap, Statistic, public, refuse, unit_bits
+from skdp.kernel._bounded import OnGrid
+from skdp.kernel._plain import (
+    Checked,
+    ColumnNumber,
+    ColumnTuple,
+    distinct,
+    each,
+    made_of,
+    once,
+    within,
+)
+from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse, unit_bits
 from skdp.mechanisms import finite_rows
 from skdp.readers import ArrayRows, map_merge, weighed_sum
 from skdp.readers._norm_weights import weights_from_norms
@@ -20,72 +30,55 @@ MOST_BITS = 30  # of the grid and of weights together
 
 
 @dataclass(frozen=True)
-class Edges:
-    """Bins between public or released edges; the last one is closed, as in numpy's histogram."""
+class Cells(Checked):
+    """The product of the axes of some columns: bins between rising edges, or rising levels.
 
-    values: np.ndarray
+    The last of some bins is closed, as in numpy's histogram.
+    """
 
-    @property
-    def size(self):
-        return len(self.values) - 1
+    columns: Annotated[ColumnTuple, once]
+    # edges of the bins of every column, or its levels: public or released
+    values: Annotated[tuple, "k", made_of(np.ndarray), each(distinct)]
+    levels: Annotated[tuple, "k", made_of(bool)]  # which of them are levels
 
-    def index(self, x):
-        """Return the bin of every value, -1 outside."""
-        at = np.searchsorted(self.values, x, side="right") - 1
-        at[x == self.values[-1]] = self.size - 1
-        at[(at >= self.size) | np.isnan(x)] = -1
-        return at
-
-
-@dataclass(frozen=True)
-class Levels:
-    """A public set of values, in increasing order."""
-
-    values: np.ndarray
-
-    @property
-    def size(self):
-        return len(self.values)
-
-    def index(self, x):
-        """Return the level of every value, -1 for others."""
-        at = np.minimum(np.searchsorted(self.values, x), self.size - 1)
-        return np.where(self.values[at] == x, at, -1)
-
-
-@dataclass(frozen=True)
-class Cells:
-    """The product of the axes of some columns."""
-
-    axes: dict  # dict of int to Edges or Levels: by column
-
-    @classmethod
-    def of(cls, columns, values, levels):
-        """Return the cells of columns whose axes are levels, or edges of bins."""
-        axes = zip(columns, values, levels, strict=True)
-        return cls({c: (Levels if is_levels else Edges)(x) for c, x, is_levels in axes})
-
-    def fields(self):
-        """Return what :meth:`of` makes the same cells of."""
-        axes = self.axes.values()
-        return {
-            "columns": tuple(self.axes),
-            "values": tuple(np.asarray(axis.values, dtype=np.float64) for axis in axes),
-            "levels": tuple(isinstance(axis, Levels) for axis in axes),
-        }
+    def check(self, shape):
+        super().check(shape)
+        fits = min(self.shape) > 0 and self.size <= MOST_CELLS
+        refuse(not fits, "a histogram has from 1 to 2^24 cells")
 
     @property
     def shape(self):
-        """Number of bins along every axis."""
-        return tuple(axis.size for axis in self.axes.values())
+        """Number of cells along every axis."""
+        axes = zip(self.values, self.levels, strict=True)
+        return tuple(len(values) - 1 + is_levels for values, is_levels in axes)
+
+    @property
+    def size(self):
+        return math.prod(self.shape)
+
+    def places(self, block):
+        """Return the flat cell of every row of a block, -1 for rows in none.
+
+        A row with NaN or infinity, in whatever column, is in none. Elementwise: a function of the
+        row and the edges.
+        """
+        at = np.full(len(block), -1)
+        found = [self._flat(strip) for strip in strips(block, list(self.columns))]
+        at[finite_rows(block)] = np.concatenate([np.zeros(0, dtype=np.int64), *found])
+        return at
 
     def _flat(self, columns):
         """Return the flat cell of every row, -1 for rows in none, from the columns of the axes."""
         flat, outside = 0, False
-        for axis, x in zip(self.axes.values(), columns, strict=True):
-            at = axis.index(x)
-            outside |= at < 0
-            flat = flat * axis.size + at
+        for x, values, is_levels in zip(columns, self.values, self.levels, strict=True):
+            at = np.searchsorted(values, x, side="right") - 1
+            if is_levels:
+                outside |= (at < 0) | (values[at] != x)
+                flat = flat * len(values) + at
+            else:
+                at[x == values[-1]] -= 1
+                outside |= (at < 0) | (at > len(values) - 2)
+                flat = flat * (len(values) - 1) + at
         flat[outside] = -1
         return flat
 
@@ -105,23 +98,8 @@ class Cells:
 
         return weights_from_norms(rows, lambda block: self.places(block)[:, None], norms)
 
-    @property
-    def size(self):
-        return int(np.prod(self.shape))
 
-    def places(self, block):
-        """Return the flat cell of every row of a block, -1 for rows in none.
-
-        A row with NaN or infinity, in whatever column, is in none. Elementwise: a function of the
-        row and the edges.
-        """
-        at = np.full(len(block), -1)
-        found = [self._flat(strip) for strip in strips(block, list(self.axes))]
-        at[finite_rows(block)] = np.concatenate([np.zeros(0, dtype=np.int64), *found])
-        return at
-
-
-class CountsOnGrid(Statistic):
+class CountsOnGrid(OnGrid):
     """Counts in multiples of ``2^-bits``, on which the noise is drawn.
 
     A subclass has the bounds ``most`` of the sum of the counts that move, and ``most_squared`` of
@@ -144,52 +122,24 @@ class CountsOnGrid(Statistic):
     def l1(self):
         return self.most * 2**self.bits if self.pure else None
 
-    @property
-    def step(self):
-        return 2.0**-self.bits
-
-
-AxisValues = Annotated[tuple, "k", made_of(np.ndarray), each(distinct)]
-AxisLevels = Annotated[tuple, "k", made_of(bool)]
-
-
-def check_axes(columns, values, levels):
-    """Raise ValueError unless the axes of so many columns are those of a grid."""
-    refuse(len(set(columns)) != len(columns), "an axis for every column")
-    sizes = [len(axis) - 1 + is_levels for axis, is_levels in zip(values, levels, strict=True)]
-    refuse(min(sizes) < 1 or math.prod(sizes) > MOST_CELLS, "a histogram has from 1 to 2^24 cells")
-
 
 @public
-class HistogramCounts(CountsOnGrid):
+class HistogramCounts(Cells, CountsOnGrid):
     """How many rows lie in each of the cells of a grid.
 
     **Privacy** (add or remove one row): it is in one cell or none. A person adds what
     :meth:`Cells.weighed` proves, in l1 only if weighed for it.
     """
 
-    columns: ColumnTuple
-    values: AxisValues  # edges of the bins of every column, or its levels, rising
-    levels: AxisLevels  # which of them are levels
     bits: int | None = None
     pure: bool = False  # whether persons are weighed for Laplace noise. Chosen by the kernel
     most = most_squared = 1
 
-    @classmethod
-    def of(cls, cells):
-        """Return the counts of :class:`Cells`."""
-        return cls(**cells.fields())
-
-    def check(self, shape):
-        super().check(shape)
-        check_axes(self.columns, self.values, self.levels)
-
     def over(self, rows):
-        cells = Cells.of(self.columns, self.values, self.levels)
         if rows.unit != 1:
-            rows = cells.weighed(rows, "laplace" if self.pure else "gaussian")
-        counts = weighed_sum(rows, Counts(cells.places, cells.size))
-        return counts.reshape(cells.shape) << self.bits
+            rows = self.weighed(rows, "laplace" if self.pure else "gaussian")
+        counts = weighed_sum(rows, Counts(self.places, self.size))
+        return counts.reshape(self.shape) << self.bits
 
     def total(self, block):
         """Return the counts, of the shape of the grid."""
@@ -217,7 +167,7 @@ def capped_sensitivity(per_user, per_cell):
 
 
 @public
-class OfUsers(RowMap):
+class OfUsers(Cells, RowMap):
     """The cells of at most ``per_user`` rows of every user, ``per_cell`` of them in a cell.
 
     A row of the view is a user; a user with too many rows keeps a random selection, by secret keys.
@@ -243,13 +193,9 @@ class OfUsers(RowMap):
     are in K, and so in U.
     """
 
-    # the axes of the cells, as of :class:`skdp.kernel._histograms.HistogramCounts`
-    columns: ColumnTuple
-    values: AxisValues
-    levels: AxisLevels
     # the column that tells whose row it is; equal numbers are one user
     # (:func:`skdp.denoising._user_ids.with_exact_users`)
-    user: int
+    user: ColumnNumber
     per_user: int
     per_cell: int
     kind = "numbers"
@@ -257,15 +203,11 @@ class OfUsers(RowMap):
 
     def check(self, shape):
         super().check(shape)
-        check_axes(self.columns, self.values, self.levels)
-        refuse(not 0 <= self.user < shape.n_features, "no such column")
         refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
 
     def over(self, rows, coins):
-        cells = Cells.of(self.columns, self.values, self.levels)
-
         def statistic(start, block, keys):
-            at = cells.places(block)
+            at = self.places(block)
             inside = np.flatnonzero(at >= 0)
             users = np.asarray(block[inside, self.user], dtype=np.float64)
             return [(users, at[inside], keys[inside])]

@@ -36,7 +36,7 @@ class KeyedRows:
 
     def __init__(self, rows, coins, q, use):
         self._rows, self._coins, self._use = rows, coins, use
-        self._limit = np.uint64(min(int(q * 2.0**64), 2**64 - 1))
+        self._limit = limit_of(q)
         self.n_features, self.block_rows = rows.n_features, rows.block_rows
         self.heads, self.unit, self.cap = rows.heads, rows.unit, rows.cap
 
@@ -47,7 +47,7 @@ class KeyedRows:
 
     def gathered(self):
         """Return the rows."""
-        parts = map_merge(self._rows, OfChosen(_listed), list.__add__, self._chosen)
+        parts = map_merge(self._rows, OfChosen(listed), list.__add__, self._chosen)
         return np.concatenate(parts)
 
     def no_rows(self):
@@ -74,5 +74,11 @@ class OfChosen:
         return self._statistic.weighed(weights[chosen], start, block[chosen])
 
 
-def _listed(start, block):
+def listed(start, block):
+    """Return a block as a list: a statistic of rows that are kept in memory."""
     return [block]
+
+
+def limit_of(q):
+    """Return the number that a key of 64 bits is not above with probability q."""
+    return np.uint64(min(int(q * 2.0**64), 2**64 - 1))

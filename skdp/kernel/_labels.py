@@ -1,6 +1,5 @@
 """Labels and numbers of the columns of a table: which there are, and views of them."""
 
-from abc import ABC, abstractmethod
 from functools import partial
 from typing import Annotated
 
@@ -14,7 +13,6 @@ from skdp.kernel._plain import (
     own,
     public,
     refuse,
-    registered,
     rising,
 )
 from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, RowMap, Statistic
@@ -46,58 +44,31 @@ class CodedColumns(RowMap):
         return rows.with_columns(Coding(self.levels).of_block)
 
 
-class Labels(Checked, ABC):
-    """Columns whose labels are asked for: a frozen dataclass, registered by :func:`public`.
+@public
+class ColumnLabels(Checked):
+    """The labels of columns, or of the target; of rows with a target those of rows that are there.
 
     **Privacy**: a row has at most one label in each of ``n_columns`` columns.
     """
 
-    @property
-    @abstractmethod
-    def n_columns(self):
-        """The number of columns."""
-
-    @abstractmethod
-    def columns_of(self, rows):
-        """Return the source behind rows, and what gives the columns of its blocks."""
-
-
-@public
-class TargetLabels(Labels):
-    """The labels of the target of rows that are there."""
-
-    n_columns = 1
-
-    def columns_of(self, rows):
-        """Return the source behind rows, and what gives the target of its blocks."""
-        return rows.joined, partial(_present_target, rows)
-
-
-@public
-class ColumnLabels(Labels):
-    """The labels of columns, of rows with a target those of rows that are there."""
-
-    columns: ColumnTuple
+    columns: ColumnTuple | None = None  # None for the target
 
     @property
     def n_columns(self):
         """The number of columns."""
-        return len(self.columns)
+        return 1 if self.columns is None else len(self.columns)
 
     def columns_of(self, rows):
         """Return the source behind rows, and what gives the columns of its blocks."""
-        if hasattr(rows, "joined"):
-            return rows.joined, partial(_present_columns, rows, self.columns)
+        if self.columns is None or hasattr(rows, "joined"):
+            return rows.joined, partial(_present, rows, self.columns)
         return rows, partial(_columns, self.columns)
 
 
-def _present_target(rows, block):
-    return [block.target[rows.present(block)]]
-
-
-def _present_columns(rows, columns, block):
+def _present(rows, columns, block):
     there = rows.present(block)
-    return [block.table.columns[j][there] for j in columns]
+    told = [block.target] if columns is None else _columns(columns, block.table)
+    return [column[there] for column in told]
 
 
 def _columns(columns, block):
@@ -116,7 +87,7 @@ def names_of(table, labels, *, share, label, event):
     :meth:`skdp.base.Curator.names`. What is returned is sorted, equal labels once: True is 1, and
     rows with either count; so neither the order of rows nor that of the counts is in it.
     """
-    refuse(not (isinstance(labels, Labels) and registered(labels)), "only registered labels")
+    refuse(type(labels) is not ColumnLabels, "labels of columns are asked for")
     labels = own(labels)
     labels.check(table.shape)
     curator, log = table._curator, table._log
@@ -142,10 +113,7 @@ class NumberColumns(RowMap):
     """Some columns as numbers: NaN where an entry is missing, infinite where it is no number."""
 
     columns: Annotated[tuple, numbered]  # maybe none
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(shape.kind != "text", "columns of all types are read as numbers")
+    kind = "text"
 
     def over(self, rows):
         return NumberRows(rows, self.columns)

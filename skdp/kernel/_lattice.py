@@ -64,11 +64,6 @@ class Lattice:
                 labels[part][far[rows]], squares = nearest(Q, points)
                 distances[part][far[rows]] = np.sqrt(squares) * unit
 
-    def parts(self, block):
-        """Yield the lattice vectors of the rows of ``block`` that are not left out."""
-        for _, _, Q in self.placed(block):
-            yield Q
-
     def places(self, block):
         """Return for every row the number of its place, -1 for rows that are left out."""
         numbers = np.full(len(block), -1)
@@ -169,10 +164,6 @@ class Subspace(Checked):
     def coordinates(self, Q):
         """Return coordinates of lattice vectors in units of the radius, shape (m, p)."""
         return Q / UNIT if self.W is None else projected(Q, self.W)
-
-    def lift(self, points):
-        """Return points of the subspace in all d coordinates."""
-        return points if self.W is None else points @ self.W.T
 
 
 def projected(Q, W):

@@ -8,9 +8,9 @@ import numpy as np
 
 from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._lattice import Lattice
-from skdp.kernel._mixtures import MixtureFrame, exponential, seen_frames
-from skdp.kernel._plain import made_of
-from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.kernel._mixtures import MixtureFrame, densities, seen_frames
+from skdp.kernel._plain import made_of, within
+from skdp.kernel._statistic import Statistic, public
 from skdp.mechanisms._norms import fold
 
 STEPS = 2**8  # of a nat
@@ -30,12 +30,12 @@ class Lead(Statistic):
     located: LocatedBall | BallCover
     frames: Annotated[tuple, "m", made_of(MixtureFrame)]
     against: MixtureFrame
-    clip: int  # nats by which a row can speak for or against a mixture
+    # nats by which a row can speak for or against a mixture
+    clip: Annotated[int, within(1, MOST)]
     step = 1 / STEPS
 
     def check(self, shape):
         super().check(shape)
-        refuse(not 0 < self.clip <= MOST, "a clip of some nats")
         for frame in (self.against, *self.frames):
             for seen in seen_frames(frame, self.located):
                 seen.fits(shape.n_features)
@@ -72,13 +72,7 @@ def log_density(frame, Q):
     **Privacy**: as for :func:`skdp.kernel._mixtures.integer_shares`; the logarithm of the
     sum over components is looked up in a table.
     """
-    logits = [
-        w - 0.5 * fold(np.square(z).T)
-        for w, z in zip(frame.log_weights, frame.whitened(Q), strict=True)
-    ]
-    top = logits[0]
-    for x in logits[1:]:
-        top = np.maximum(top, x)
-    parts = [exponential(x - top) for x in logits]
-    levels = np.exp(np.arange(1, math.ceil(FINE * math.log(len(logits))) + 1) / FINE)
+    squares = (fold(np.square(z).T) for z in frame.whitened(Q))
+    top, parts = densities(frame.log_weights, squares)
+    levels = np.exp(np.arange(1, math.ceil(FINE * math.log(len(parts))) + 1) / FINE)
     return top + np.searchsorted(levels, sum(parts[1:], parts[0]), side="right") / FINE

@@ -1,15 +1,17 @@
 """Released mixtures, and exact moments of the rows of every component."""
 
 import math
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, reduce
+from typing import Annotated
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._lattice import BITS, UNIT, Lattice
-from skdp.kernel._statistic import Checked, Statistic, grid_bits, public, refuse
+from skdp.kernel._plain import Checked, positive, within
+from skdp.kernel._statistic import Statistic, grid_bits, public, refuse
 from skdp.mechanisms._norms import fold
 
 KINDS = "full", "tied", "diag", "spherical"
@@ -27,7 +29,6 @@ class MixtureFrame(Checked):
     # and "spherical"
     roots: np.ndarray
 
-    @np.errstate(all="ignore")
     def check(self, shape):
         super().check(shape)
         self.fits(shape.n_features)
@@ -108,48 +109,15 @@ LOG2E = 1 / math.log(2)
 TAYLOR = tuple(math.log(2) ** i / math.factorial(i) for i in range(9))
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Integer units of the three parts of a contribution, for ``b`` bits.
-
-    A row has integer shares ``s_k >= 0`` with ``sum s_k <= 2^b``. Component k gets the number
-    ``s_k``, a vector of length at most ``2^(b-4) s_k`` and a matrix (diagonal, number) of Frobenius
-    norm at most ``2^b s_k``; numbers and vectors are then multiplied by the integers ``number`` and
-    ``vector``.
-    """
-
-    bits: int
-    number: int
-    vector: int
-
-    @property
-    def vector_unit(self):
-        """Largest length of a vector, per share."""
-        return 2.0 ** (self.bits - COARSER)
-
-    @property
-    def matrix_unit(self):
-        """Largest norm of a matrix, per share."""
-        return 2.0**self.bits
-
-    @property
-    def squared_sensitivity(self):
-        """Exact square of the bound: see :class:`MixtureMoments`."""
-        vector = self.vector * 2 ** (self.bits - COARSER)
-        return 4**self.bits * (self.number**2 + vector**2 + 4**self.bits)
+Weight = Annotated[float, positive, within(0, 2)]
 
 
 @public
-class FirstWeight:
+class FirstWeight(Checked):
     """Real weights of numbers and vectors, against 1 for the matrices."""
 
-    number: float
-    vector: float
-
-    def on_grid(self, bits):
-        """Return the grid of ``bits`` bits with the nearest integer weights."""
-        number = max(1, round(self.number * 2**bits))
-        return Grid(bits, number, max(1, round(self.vector * 2**COARSER)))
+    number: Weight
+    vector: Weight
 
 
 @public
@@ -158,10 +126,11 @@ class MixtureMoments(Statistic):
 
     **Privacy** (add or remove one row). The integers of a row are functions of that row: products
     are exact (:class:`skdp.kernel._lattice.Lattice`), everything else is elementwise or summed in
-    an order fixed by d and k. Checked in integers, or else zeroed: ``sum_k s_k <= 2^b``,
+    an order fixed by d and k. Of b bits a row has integer shares ``s_k >= 0``, and vectors h_k and
+    g_k for every component k, checked in integers, or else zeroed: ``sum_k s_k <= 2^b``,
     ``|h_k| <= 2^(b-4) s_k`` and ``|g_k|^2 <= 2^b s_k``. The matrix ``g_k g_k^T`` has Frobenius norm
     ``|g_k|^2``, its diagonal ``g_k o g_k`` and its trace have at most that. So, with the weights
-    w0 and w1, the squared length of a contribution is at most
+    w0 of numbers and w1 of vectors, integers, the squared length of a contribution is at most
 
         sum_k s_k^2 (w0^2 + w1^2 4^(b-4) + 4^b) <= 4^b (w0^2 + w1^2 4^(b-4) + 4^b),
 
@@ -179,7 +148,8 @@ class MixtureMoments(Statistic):
 
     located: LocatedBall | BallCover
     frame: MixtureFrame  # the present mixture, in units of the located ball
-    reach: float  # whitened rows ``z`` longer than that are clipped; ``u = z / reach``
+    # whitened rows ``z`` longer than that are clipped; ``u = z / reach``
+    reach: Annotated[float, positive]
     weight: FirstWeight
     bits: int | None = None
 
@@ -187,8 +157,6 @@ class MixtureMoments(Statistic):
         super().check(shape)
         for frame in seen_frames(self.frame, self.located):
             frame.fits(shape.n_features)
-        refuse(not self.reach > 0, "a reach is positive")
-        refuse(not all(0 < x <= 2 for x in (self.weight.number, self.weight.vector)), "weights")
 
     def at(self, offer):
         strength = offer.budget.mu * math.sqrt(offer.share)
@@ -197,13 +165,19 @@ class MixtureMoments(Statistic):
         return replace(self, bits=bits)
 
     @property
-    def grid(self):
-        """The integer units."""
-        return self.weight.on_grid(self.bits)
+    def number(self):
+        """What numbers are multiplied by."""
+        return max(1, round(self.weight.number * 2**self.bits))
+
+    @property
+    def vector(self):
+        """What vectors are multiplied by."""
+        return max(1, round(self.weight.vector * 2**COARSER))
 
     @property
     def squared_l2(self):
-        return self.grid.squared_sensitivity
+        vector = self.vector * 2 ** (self.bits - COARSER)
+        return 4**self.bits * (self.number**2 + vector**2 + 4**self.bits)
 
     @cached_property
     def _frames(self):
@@ -215,9 +189,9 @@ class MixtureMoments(Statistic):
         k, d = self.frame.means.shape
         total = np.zeros(k + k * d + math.prod(second_shape(self.frame)), dtype=np.int64)
         for _, p, Q in Lattice(self.located).placed(block):
-            total += _contributions(Q, self._frames[p], self.reach, self.grid)
-        total[:k] *= self.grid.number
-        total[k : k + k * d] *= self.grid.vector
+            total += _contributions(Q, self._frames[p], self.reach, self.bits)
+        total[:k] *= self.number
+        total[k : k + k * d] *= self.vector
         return total
 
 
@@ -227,18 +201,19 @@ def second_shape(frame):
     return {"full": (k, d, d), "tied": (1, d, d), "diag": (k, d), "spherical": (k, 1)}[frame.kind]
 
 
-def _contributions(Q, frame, reach, grid):
+def _contributions(Q, frame, reach, bits):
     """Return the sum of the integer contributions of lattice vectors, before the weights."""
     k, d = frame.means.shape
     m, second = len(Q), np.zeros(second_shape(frame), dtype=np.int64)
     Z = list(frame.whitened(Q))
     lengths = [np.sqrt(fold(np.square(z).T)) for z in Z]
-    shares = integer_shares(frame.log_weights, lengths, grid.bits)
+    shares = integer_shares(frame.log_weights, lengths, bits)
     first, ones = np.zeros((k, d), dtype=np.int64), np.ones(m)
     for j, (z, length, s) in enumerate(zip(Z, lengths, shares, strict=True)):
         part = SHRINK / np.maximum(length, reach)
-        h = _certified(z, part * s * grid.vector_unit, np.square(s * grid.vector_unit))
-        g = _certified(z, part * np.sqrt(s * grid.matrix_unit), s * grid.matrix_unit)
+        longest, square = s * 2.0 ** (bits - COARSER), s * 2.0**bits
+        h = _certified(z, part * longest, np.square(longest))
+        g = _certified(z, part * np.sqrt(square), square)
         first[j] = h @ ones  # integers below 2^53 in every order of the sum
         if frame.kind in ("full", "tied"):
             second[j if frame.kind == "full" else 0] += (g @ g.T).astype(np.int64)
@@ -267,17 +242,20 @@ def integer_shares(log_weights, lengths, bits):
     no vectorised function whose last bit may depend on the place of a row. Integer shares sum to at
     most ``2^bits``, or are set to zero.
     """
-    logits = [w - 0.5 * (x * x) for w, x in zip(log_weights, lengths, strict=True)]
-    top = logits[0]
-    for x in logits[1:]:
-        top = np.maximum(top, x)
-    parts = [exponential(x - top) for x in logits]
+    _, parts = densities(log_weights, (x * x for x in lengths))
     whole = sum(parts[1:], parts[0])
     shares = [np.floor(x / whole * (SHRINK * 2.0**bits)) for x in parts]
     wrong = ~(sum(shares[1:], shares[0]) <= 2.0**bits)
     for s in shares:
         s[wrong] = 0
     return shares
+
+
+def densities(log_weights, squares):
+    """Return the largest log-density of components, and the others over it, one after the other."""
+    logits = [w - 0.5 * x for w, x in zip(log_weights, squares, strict=True)]
+    top = reduce(np.maximum, logits)
+    return top, [exponential(x - top) for x in logits]
 
 
 def exponential(x):

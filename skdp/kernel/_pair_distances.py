@@ -6,8 +6,8 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import within
-from skdp.kernel._residual_sums import OfCodes, are_codes, pair_counts
+from skdp.kernel._plain import each, made_of, within
+from skdp.kernel._residual_sums import OfCodes, are_codes, table_counts
 from skdp.kernel._statistic import MOST_CELLS, Statistic, public, refuse
 from skdp.readers import weighed_sum
 
@@ -30,16 +30,14 @@ class PairDistances(Statistic):
     """
 
     n: Annotated[float, within(0, MOST_ROWS)]  # number of rows: public or released
-    shares: tuple  # arrays, the shares of the levels of every column: public or released
+    # the shares of the levels of every column: public or released
+    shares: Annotated[tuple, "d", made_of(np.ndarray), each(within(0, 1))]
 
     def check(self, shape):
         super().check(shape)
-        refuse(len(self.shares) != shape.n_features, "shares for every column")
         refuse(len(self.shares) < 2, "two columns at least")
-        for law in self.shares:
-            law = np.asarray(law)
-            refuse(law.ndim != 1 or law.dtype.kind != "f" or len(law) < 2, "vectors of shares")
-            refuse(not ((law >= 0) & (law <= 1)).all(), "shares are from 0 to 1")
+        fits = (law.ndim == 1 and law.dtype.kind == "f" and len(law) > 1 for law in self.shares)
+        refuse(not all(fits), "vectors of shares")
         sizes = self.levels
         cells = (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2
         refuse(cells > MOST_CELLS, "at most 2^24 cells of all pairs")
@@ -82,4 +80,6 @@ class PairDistances(Statistic):
         return self._tables(block[are_codes(block, self.levels)], None)
 
     def _tables(self, codes, weights):
-        return pair_counts(codes, self.levels, self.pairs, weights)
+        columns, sizes = codes.T.astype(np.int64, order="C"), self.levels
+        pairs = ((np.array([pair]), (sizes[pair[0]], sizes[pair[1]])) for pair in self.pairs)
+        return np.concatenate([table_counts(columns, of, pair, weights) for pair, of in pairs])

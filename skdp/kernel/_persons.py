@@ -95,8 +95,4 @@ def present_rows(rows, entries=False):
     return np.concatenate(map_merge(rows, lambda start, block: [is_there(block)], list.__add__))
 
 
-def _extremes(rows, cap, coins):
-    return extremes_of(rows, coins)
-
-
-MADE = {"means": means_of, "extremes": _extremes}
+MADE = {"means": means_of, "extremes": lambda rows, cap, coins: extremes_of(rows, coins)}

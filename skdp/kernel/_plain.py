@@ -122,10 +122,15 @@ def whole(x, name, sizes=None):
 
 
 def numbered(x, name, sizes):
-    """Refuse what are no numbers of columns."""
-    numbers = x.tolist() if isinstance(x, np.ndarray) else x
+    """Refuse what is no number of a column, or are none."""
+    numbers = x.tolist() if isinstance(x, np.ndarray) else (x,) if isinstance(x, int) else x
     fits = all(type(j) is int and 0 <= j < sizes["d"] for j in numbers)
     refuse(not fits, f"{name}: no such column")
+
+
+def once(x, name, sizes=None):
+    """Refuse a vector or tuple with an entry twice."""
+    refuse(len(set(np.asarray(x).tolist())) < len(x), f"{name}: an entry twice")
 
 
 def within(low, high):
@@ -136,6 +141,11 @@ def within(low, high):
 def _within(low, high, x, name, sizes):
     x = np.asarray(x)
     refuse(not ((x >= low) & (x <= high)).all(), f"{name} is from {low} to {high}")
+
+
+def positive(x, name, sizes=None):
+    """Refuse numbers that are not positive."""
+    refuse(not (np.asarray(x) > 0).all(), f"{name} is positive")
 
 
 def each(*words):
@@ -154,7 +164,7 @@ def made_of(*classes):
 
 
 def _made_of(classes, x, name, sizes):
-    of_class = (type(one) in classes for one in (x if isinstance(x, tuple) else (x,)))
+    of_class = (type(one) in classes for one in (x if isinstance(x, list | tuple) else (x,)))
     refuse(not all(of_class), f"{name} is of another class")
 
 
@@ -163,6 +173,7 @@ Vector = Annotated[np.ndarray, "k"]
 Points = Annotated[np.ndarray, "k d"]
 Columns = Annotated[np.ndarray, "k", numbered]
 ColumnTuple = Annotated[tuple, "k", numbered]
+ColumnNumber = Annotated[int, numbered]
 
 
 class Checked:

@@ -7,7 +7,15 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import Columns, ColumnTuple, PerColumn, Vector, whole, within
+from skdp.kernel._plain import (
+    ColumnNumber,
+    Columns,
+    ColumnTuple,
+    PerColumn,
+    Vector,
+    whole,
+    within,
+)
 from skdp.kernel._statistic import Choice, OnePerColumn, Statistic, public, refuse
 from skdp.mechanisms import _compiled, finite_rows
 from skdp.readers._levels import order_of_floats, places
@@ -17,6 +25,11 @@ PARTS = 1000  # quantiles are searched at thousandths
 MOST_WORTH = 2.0**60  # scores are integers of 64 bits
 
 
+def in_order(x, name, sizes=None):
+    """Refuse what are no places in the order of the floats, see :func:`order_of_floats`."""
+    refuse(x.dtype != np.uint64, f"{name} in the order of the floats")
+
+
 @public
 class Balance(OnePerColumn):
     """In every column, the rows up to a threshold less the others.
@@ -24,12 +37,8 @@ class Balance(OnePerColumn):
     **Privacy** (add or remove one row): given the thresholds it moves every column by exactly 1.
     """
 
-    thresholds: PerColumn  # in the order of the floats, see :func:`order_of_floats`
+    thresholds: Annotated[PerColumn, in_order]
     each = "thresholds"
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(self.thresholds.dtype != np.uint64, "thresholds in the order of the floats")
 
     def total(self, block):
         """Return the balance, shape (d,)."""
@@ -88,9 +97,10 @@ class Thresholds(Statistic):
     def l1(self):
         return sum(self._most)
 
-    def _shifted(self, x, i):
+    def _upto(self, x, i):
         y = x - self.center[i]
-        return y if self.unit is None else np.abs(y) / self.unit[i]
+        y = y if self.unit is None else np.abs(y) / self.unit[i]
+        return np.count_nonzero(y <= self.thresholds[i])
 
     def ahead(self, levels):
         """Return the ranks from what :class:`skdp.readers._levels.Levels` counts."""
@@ -107,14 +117,10 @@ class Thresholds(Statistic):
             asked = self.columns, starts, self.thresholds, "finite", self.center, self.unit
             below, n = ranks_of(block, *asked, distances=self.unit is not None)
             return PARTS * below - np.array(self.parts, dtype=np.int64) * n
-        columns, at = np.unique(self.columns, return_inverse=True)
-        ranks, parts = (np.array(of, dtype=np.int64) for of in ([0] * len(at), self.parts))
+        ranks, parts = (np.array(of, dtype=np.int64) for of in ([0] * len(self.parts), self.parts))
         with np.errstate(over="ignore"):
-            for strip in strips(block, columns):
-                below = [
-                    np.count_nonzero(self._shifted(strip[j], i) <= t)
-                    for i, (j, t) in enumerate(zip(at, self.thresholds, strict=True))
-                ]
+            for strip in strips(block, self.columns):
+                below = [self._upto(x, i) for i, x in enumerate(strip)]
                 ranks += PARTS * np.array(below, dtype=np.int64) - parts * strip.shape[1]
         return ranks
 
@@ -129,10 +135,10 @@ class RankScores(Choice):
     nothing.
     """
 
-    column: int
+    column: ColumnNumber
     # of the quantile
     numerator: int
-    denominator: int
+    denominator: Annotated[int, within(1, 2**20)]
     grid: Vector  # the candidates
     # by how much candidates are less likely from the start
     nats: Annotated[np.ndarray, "k", within(0, math.inf)]
@@ -140,9 +146,7 @@ class RankScores(Choice):
 
     def check(self, shape):
         super().check(shape)
-        refuse(not 0 <= self.column < shape.n_features, "no such column")
-        refuse(not 0 <= self.numerator <= self.denominator <= 2**20, "a quantile")
-        refuse(not self.denominator, "a quantile")
+        refuse(not 0 <= self.numerator <= self.denominator, "a quantile")
 
     def at(self, offer):
         amount = float(offer.budget.amount * offer.share)
@@ -182,11 +186,7 @@ class KeyRanks(OnePerColumn):
     """
 
     columns: ColumnTuple
-    thresholds: Vector  # in the order of the floats, see :func:`order_of_floats`; zeros are one
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(self.thresholds.dtype != np.uint64, "thresholds in the order of the floats")
+    thresholds: Annotated[Vector, in_order]  # zeros are one
 
     def ahead(self, levels):
         """Return the ranks from what :class:`skdp.readers._levels.Levels` counts."""

@@ -28,12 +28,6 @@ def integer_residuals(rows, layout):
     Two ways lead there, by public sizes: products of features by matrix multiplication, or, with
     many levels, counting tables and adding their cells up.
     """
-    n_features, n_attributes = rows.n_features, len(layout.levels)
-    if n_features != n_attributes:
-        raise ValueError(
-            f"a layout of {n_attributes} attributes needs rows with as many columns. Got "
-            f"{n_features} columns: pass one column of codes per attribute."
-        )
     tables = largest_tables(layout)
     if layout.starts[-1] <= DENSE * sum(len(sets) for _, sets in tables):
         return residuals_by_products(rows, layout)
@@ -79,7 +73,7 @@ def residuals_by_tables(rows, layout, tables):
 
     def sums(block, weights):
         codes = block.T.astype(np.int64, order="C")
-        return np.concatenate([_counts(codes, shape, sets, weights) for shape, sets in tables])
+        return np.concatenate([table_counts(codes, shape, sets, weights) for shape, sets in tables])
 
     counts = weighed_sum(rows, OfCodes(layout.levels, sums))
     sums, start = np.zeros_like(counts, shape=layout.starts[-1]), 0  # of the unit of the counts
@@ -90,7 +84,7 @@ def residuals_by_tables(rows, layout, tables):
     return sums
 
 
-def _counts(codes, shape, sets, weights):
+def table_counts(codes, shape, sets, weights):
     """Return the flat tables of sets of one shape, one after the other."""
     size, strides = math.prod(shape), np.cumprod((1, *shape[:0:-1]))[::-1]
     tables = np.empty((len(sets), size), dtype=np.int64)
@@ -100,15 +94,6 @@ def _counts(codes, shape, sets, weights):
             cell += stride * codes[column]
         table[:] = np.bincount(cell, weights, minlength=size)
     return tables.ravel()
-
-
-def pair_counts(codes, levels, pairs, weights):
-    """Return the flat tables of pairs of columns of rows of codes, one after the other."""
-    columns = codes.T.astype(np.int64, order="C")
-    tables = [
-        _counts(columns, (levels[i], levels[j]), np.array([[i, j]]), weights) for i, j in pairs
-    ]
-    return np.concatenate(tables)
 
 
 @dataclass(frozen=True)

@@ -162,11 +162,6 @@ def residual_gains(layout, parts, bits):
     return np.maximum(gains, 1).astype(np.int64)
 
 
-def residual_units(layout, gains):
-    """Return gain times length of the integer Helmert rows: a value over its unit is in rows."""
-    return gains * np.sqrt(helmert_squares(layout))
-
-
 def helmert_squares(layout):
     """Return P = product of j (j + 1) for every coordinate."""
     squares = np.empty(layout.starts[-1])
@@ -250,9 +245,8 @@ class RangeResiduals(Statistic):
     def weighed_total(self, block, weights):
         block = np.asarray(block)
         valid = are_codes(block, self.levels)
-        weights = None if weights is None else weights[valid].astype(np.int64)
-        n = np.count_nonzero(valid) if weights is None else weights.sum()
-        parts = [np.array([self.gain * int(n)])]
+        weights = (np.ones(len(block)) if weights is None else weights)[valid].astype(np.int64)
+        parts = [np.array([self.gain * int(weights.sum())])]
         for column, n_levels, moves in zip(
             block[valid].T, self.levels, self._by_level, strict=True
         ):

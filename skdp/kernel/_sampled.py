@@ -1,11 +1,11 @@
 """Rows that were taken by their own secret keys, and what is asked of all of them together."""
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from skdp.kernel._keyed_rows import limit_of
 from skdp.kernel._plain import Checked
 from skdp.kernel._statistic import Statistic, public, refuse, tame
 from skdp.kernel._table import Table
@@ -46,7 +46,7 @@ class Sample:
         if self.n <= size:
             return self
         q = self.q * size / self.n
-        keep = self.keys <= _limit(q)
+        keep = self.keys <= limit_of(q)
         return Sample(self.Z[keep], self.keys[keep], q, size)
 
     @property
@@ -71,7 +71,7 @@ def draw_sample(rows, coins, n_rows, size):
 
     def drawn(start, stop):
         keys = coins.keys(start, stop)
-        index = np.flatnonzero(keys <= _limit(q)) if q < 1 else slice(None)
+        index = np.flatnonzero(keys <= limit_of(q)) if q < 1 else slice(None)
         return index, keys[index]
 
     def chosen(start, block, drawn):
@@ -85,10 +85,6 @@ def draw_sample(rows, coins, n_rows, size):
     return Sample(Z, keys, q, q * n_rows)
 
 
-def _limit(q):
-    return np.uint64(min(int(q * 2.0**64), 2**64 - 1))
-
-
 class OfSample(Statistic):
     """A function of all rows of a :class:`Sample` together, of their keys too: no sum over rows.
 
@@ -98,25 +94,15 @@ class OfSample(Statistic):
 
     kind = "sample"
 
-    @abstractmethod
-    def total(self, block):
-        """Return the integers of a Sample."""
 
-
-class Conditional(Checked, ABC):
+class Conditional(Checked):
     """A question to a :class:`Sampled` whose bound follows from earlier answers to it.
 
     A subclass is a frozen dataclass, registered by :func:`public`, that names *tickets*; it never
-    holds a bound: that is read off the log of the Table.
+    holds a bound: that is read off the log of the Table. ``bounds(table)`` returns what the log
+    tells, public numbers, or None if it certifies nothing; ``given(table)`` the Statistic with its
+    bound, or raises ValueError if the log does not tell any.
     """
-
-    @abstractmethod
-    def bounds(self, table):
-        """Return what the log tells, public numbers, or None if it certifies nothing."""
-
-    @abstractmethod
-    def given(self, table):
-        """Return the Statistic with its bound; raise ValueError if the log does not tell any."""
 
 
 class Sampled(Table):

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from skdp.kernel._bins import LogBins
-from skdp.kernel._plain import Columns, PerColumn, distinct, whole, within
+from skdp.kernel._plain import Columns, PerColumn, distinct, once, positive, whole, within
 from skdp.kernel._statistic import OnBall, OneCell, Statistic, grid_bits, public, refuse, unit_bits
 from skdp.kernel._table import opened
 from skdp.mechanisms import ball_sum, box_rows, finite_rows, gram_sum, row_norms
@@ -73,12 +73,9 @@ class Count(Statistic):
     gaps: bool = False
     squared_l2 = l1 = 1
 
-    def _there(self, block):
-        return np.isfinite(block[:, -1]) if self.last else finite_rows(block)
-
     def total(self, block):
         """Return the number of rows, shape (1,); with ``gaps`` that of the others too, (2,)."""
-        there = self._there(block)
+        there = np.isfinite(block[:, -1]) if self.last else finite_rows(block)
         gaps = [np.isfinite(block[~there]).any(axis=1)] * self.gaps
         return np.array([np.count_nonzero(rows) for rows in (there, *gaps)])
 
@@ -102,19 +99,12 @@ class Distances(OneCell):
     def size(self):
         return self.bins.n_bins if self.starts is None else len(self.starts)
 
-    def _bins(self, block):
-        return self.bins.index(row_norms(block, center=self.center, scale=self.scale))
-
     def cells(self, block):
-        at = self._bins(block)
+        at = self.bins.index(row_norms(block, center=self.center, scale=self.scale))
         if self.starts is None:
             return at
-        return np.where(at < 0, -1, np.searchsorted(self.starts, at, side="right") - 1)
-
-    def weighed_total(self, block, weights):
-        sums = np.bincount(self._bins(block) + 1, weights, minlength=self.bins.n_bins + 1)[1:]
-        sums = sums.astype(np.int64, copy=False)
-        return sums if self.starts is None else np.add.reduceat(sums, self.starts.astype(np.intp))
+        joined = np.searchsorted(self.starts, np.arange(self.bins.n_bins), side="right") - 1
+        return np.append(joined, -1)[at]  # of no bin, -1, the last
 
 
 @public
@@ -168,14 +158,11 @@ class KeptRows(BallSum):
 # Bits of noise and of rows: 2^32 rows of squared length 4^15 sum to at most 2^62.
 GRID = {"noise_bits": 45, "most": 15}
 ROWS = 2**16  # whose products sum to less than 2^53
+Share = Annotated[float, positive, within(0, 1)]
 
 
 class OfBall(Statistic):
     """A sum over rows clipped to a ball, on the grid of the smallest share of one pass."""
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(not 0 < self.least <= 1, "a share is positive")
 
     def at(self, offer):
         share, power = min(float(offer.share), self.least), 1 if self.n is None else 2
@@ -196,7 +183,7 @@ class BallProducts(OfBall):
 
     radius: float  # of the ball
     n: float  # number of rows, public or released
-    least: float = 1.0  # the smallest share of what is asked in the same pass
+    least: Share = 1.0  # the smallest share of what is asked in the same pass
     bits: int | None = None
 
     @property
@@ -222,7 +209,7 @@ class BallTotal(OfBall, OnBall):
 
     radius: float
     n: float | None = None  # None where no products are asked in the same pass
-    least: float = 1.0
+    least: Share = 1.0
     bits: int | None = None
 
     def total(self, block):
@@ -292,13 +279,9 @@ class BoxProducts(Statistic):
 class LengthsNear(OneCell):
     """How long some entries of a row are together, of rows whose other entries are not too long."""
 
-    among: Columns  # numbers of the entries
+    among: Annotated[Columns, once]  # numbers of the entries
     most: float  # length of the others, beyond which a row is not counted
     bins: LogBins
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(len(np.unique(self.among)) != len(self.among), "entries are counted once")
 
     @property
     def size(self):

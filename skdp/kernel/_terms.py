@@ -103,7 +103,7 @@ class Clipped(Link):
 
 
 @public
-class HalfCircle(Link):
+class HalfCircle(Clipped):
     """A number: y - f, clipped to a released radius, and how near f is, which counts rows.
 
     **Privacy** (add or remove one row). A row adds an integer r of at most ``radius`` to the
@@ -114,15 +114,10 @@ class HalfCircle(Link):
     """
 
     radius: Annotated[int, within(1, 2**26)]  # in steps of a score: squares are exact
-    outputs, step, one, gain = 1, 2**-16, 2**16, None
-
-    @property
-    def squared_l2(self):
-        return self.radius**2
 
     def residuals(self, scores, target):
         """Return the clipped differences and how near they are, shape (2, n)."""
-        r = np.clip(target - scores, -self.radius, self.radius)
+        r = super().residuals(scores, target)
         left = self.radius**2 - r * r
         return np.concatenate([r, np.sqrt(left).astype(np.int64)])
 
@@ -154,10 +149,8 @@ class ClassCounts(OneCell):
 
     def cells(self, block):
         y = np.asarray(block[:, -1], dtype=np.float64)
-        coded = (y >= 0) & (y < self.size)
-        if self.whole:
-            coded &= finite_rows(block)
-        return np.where(coded, y, -1).astype(np.intp)
+        there = finite_rows(block) if self.whole else True
+        return np.where((y >= 0) & (y < self.size) & there, y, -1).astype(np.intp)
 
 
 @public
@@ -322,11 +315,6 @@ class Calibration(Residual):
     @property
     def step(self):
         return 1 / (self.link.one * FIRST)
-
-    @property
-    def to_second(self):
-        """How many times larger the unit of a second derivative of intercepts is."""
-        return self.longest / (FIRST * self.link.gain)
 
     def _vectors(self, block):
         """Yield v, of shape (2, n), a gradient and curvatures (2, 2, n), of each output."""

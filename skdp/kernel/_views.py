@@ -6,8 +6,8 @@ from skdp.kernel._ball_cover import BallCover
 from skdp.kernel._bins import LogBins
 from skdp.kernel._coordinates import boxed
 from skdp.kernel._lattice import Lattice
-from skdp.kernel._plain import PerColumn
-from skdp.kernel._statistic import RowMap, public, refuse
+from skdp.kernel._plain import ColumnNumber, PerColumn
+from skdp.kernel._statistic import RowMap, public
 from skdp.mechanisms import row_norms
 from skdp.readers._rows import MappedRows, take
 
@@ -36,13 +36,9 @@ class OneColumn(RowMap):
     **Privacy**: entry by entry.
     """
 
-    column: int
+    column: ColumnNumber
     dims = 1
     kind = "numbers"
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(not 0 <= self.column < shape.n_features, "no such column")
 
     def __call__(self, block):
         """Return the column, shape (n, 1)."""

@@ -9,10 +9,10 @@ from skdp.accounting import Step
 from skdp.covariance._distance_histogram import release_distance_histogram
 from skdp.covariance._engine import covariance_plan
 from skdp.covariance._moments import release_moments
-from skdp.covariance._run import MOST_ENTRIES, CovarianceRun, DrawnRows
+from skdp.covariance._run import MOST_ENTRIES, CovarianceRun, DrawnRows, identity_frame
 from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
-from skdp.kernel._coordinates import FeatureBox, Frame, SomeColumns
+from skdp.kernel._coordinates import FeatureBox, SomeColumns
 from skdp.kernel._sums import BallProducts, Distances
 from skdp.location._counted import RowCount
 from skdp.scales._noise_level import noise_sum_quantile
@@ -64,7 +64,7 @@ class FeaturePreprocessing:
     @property
     def frame(self):
         """The frame that divides the features by their units."""
-        return Frame.identity(self.center[:-1], self.unit[:-1])
+        return identity_frame(self.center[:-1], self.unit[:-1])
 
     def whitened(self, table, *, fit_intercept=True):
         """Return a frame in which the clipped features are about spherical."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.covariance._run import COLUMNS
+from skdp.covariance._run import COLUMNS, squared_slopes
 from skdp.kernel._coordinates import BesideLine, Design, SomeColumns
 from skdp.kernel._gradients import LineGradients
 from skdp.kernel._sums import BallTotal, Distances
@@ -146,7 +146,7 @@ class Line:
         """Return what features are clipped to, shape (2, n_features)."""
         if self.design is None:
             return np.tile([[-np.inf], [np.inf]], n_features)
-        return np.stack([self.design.low, self.design.high])
+        return self.design.edges.copy()
 
     def beside(self, columns):
         """Return the view of rows (x, y) with what it leaves of y; x are some columns."""
@@ -247,7 +247,7 @@ class _Target:
 
     def everywhere(self, b):
         """Return the map to v (y - b.v) of features that are clipped to public ranges only."""
-        return self._of(self.design.within(*self.wide), b, None)
+        return self._of(replace(self.design, edges=np.stack(self.wide)), b, None)
 
     def _of(self, design, b, radius):
         edges = np.array([self.low, self.high])
@@ -331,7 +331,7 @@ def _slope(design, gram, b):
 def _penalty(design):
     """Return Q such that |coef|^2 = b Q b in units of the target."""
     Q, k = np.zeros((design.dims, design.dims)), design.frame.dims
-    Q[:k, :k] = design.squared_slopes()
+    Q[:k, :k] = squared_slopes(design.frame)
     return Q
 
 

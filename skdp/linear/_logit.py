@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import chdtrc
 
 from skdp.accounting import Step
-from skdp.covariance._run import COLUMNS
-from skdp.kernel._coordinates import Design, Frame
+from skdp.covariance._run import COLUMNS, identity_frame, squared_slopes
+from skdp.kernel._coordinates import Design
 from skdp.kernel._gradients import (
     LogitGradients,
     LogitStep,
@@ -86,7 +86,7 @@ class LogitRelease:
         0 for a column of which nothing but one number is seen: it is clipped to that, or its range
         is FAINT times as wide as what is seen to vary.
         """
-        frame, varies = self.design.frame, self.design.low < self.design.high
+        frame, varies = self.design.frame, self.design.edges[0] < self.design.edges[1]
         slopes = np.nan_to_num(B[: frame.dims].T @ frame.A / frame.unit)
         return np.where(varies & ~self._faint, slopes, 0.0)
 
@@ -95,7 +95,7 @@ class LogitRelease:
         """Tell of which columns the spread is no part of their range, shape (d,)."""
         design, slopes = self.design, np.linalg.norm(self.design.frame.A, axis=0)
         with np.errstate(over="ignore"):
-            return slopes * ((design.high - design.low) / design.frame.unit) > FAINT
+            return slopes * ((design.edges[1] - design.edges[0]) / design.frame.unit) > FAINT
 
     def from_likelihood(self):
         """Return shift, noise, sd and excess from the unshrunk coefficients, each of shape (c, d).
@@ -111,7 +111,8 @@ class LogitRelease:
         T = np.zeros((len(frame.unit), len(self.B)))
         T[:, : frame.dims] = np.nan_to_num(frame.A.T / frame.unit[:, None])
         shift, *sizes = self.likelihood.beside(T)
-        unseen = self._faint | unseen_columns(frame) | (self.design.low == self.design.high)
+        low, high = self.design.edges
+        unseen = self._faint | unseen_columns(frame) | (low == high)
         return shift[None], *(np.where(unseen, math.inf, size)[None] for size in sizes)
 
     @property
@@ -175,14 +176,14 @@ def private_logit(table, *, n_classes, known, C=1.0, fit_intercept=True):
     design = Design(frame, np.stack([front.low, front.high]), fit_intercept)
     given = np.isfinite(known[:, :-1]).all(axis=0)
     low, high = np.where(given, front.low, -math.inf), np.where(given, front.high, math.inf)
-    wide = design.within(low, high)
+    wide = replace(design, edges=np.stack([low, high]))
     return _fit(table, design, wide, count, start, C, steps, apart)
 
 
 def _prior(d, start, fit_intercept, count):
     """Return a model in which every row has the probabilities of the classes in all."""
     everywhere = np.full(d, math.inf)
-    frame = Frame.identity(np.zeros(d), np.ones(d))
+    frame = identity_frame(np.zeros(d), np.ones(d))
     design = Design(frame, np.stack([-everywhere, everywhere]), fit_intercept)
     B = np.zeros((design.dims, len(start)))
     if fit_intercept:
@@ -288,7 +289,7 @@ def _fit(table, design, wide, count, start, C, steps, apart):
 def _penalty(design, strength):
     """Return the matrix of the L2 penalty of the coefficients, no stiffer than tells."""
     penalty, k = np.zeros((design.dims, design.dims)), design.frame.dims
-    values, V = np.linalg.eigh(design.squared_slopes())
+    values, V = np.linalg.eigh(squared_slopes(design.frame))
     with np.errstate(over="ignore"):
         penalty[:k, :k] = (V * np.clip(values / strength, 0.0, STIFFEST)) @ V.T
     return penalty

@@ -228,7 +228,7 @@ class PrivateLogisticRegression(
             "noise_scale_": release.scales(release.noise),
             "error_scale_": release.scales(release.noise + release.sampling),
             **named(release.from_likelihood(), "likelihood"),
-            "feature_range_": (release.design.low, release.design.high),
+            "feature_range_": tuple(release.design.edges),
             "n_rows_": release.count.told,
             "n_rows_noise_scale_": release.count.sd,
             "n_iter_": release.n_steps,

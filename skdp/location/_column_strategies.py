@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.columns._locate import LOCATING_STEPS, locate_columns, survey_share
-from skdp.columns._magnitude_histogram import CELLS, release_magnitude_histograms
+from skdp.columns._magnitude_histogram import CELLS, ENDS, release_magnitude_histograms
 from skdp.kernel._sums import BallSum, Count
 from skdp.kernel._views import Boxed
 from skdp.location._counted import release_count
@@ -162,7 +162,7 @@ def _bulk(survey, n, sure):
     if survey.kind != "rows" or zeros > 0.85 * n:
         return None
     bulk = survey.size(0.75)
-    far = (CELLS.size / 2 > bulk) & (CELLS.size / 64 <= bulk)
+    far = (ENDS.size / 2 > bulk) & (ENDS.size / 64 <= bulk)
     beyond = survey.counts[far].sum() - sure * survey.scale * np.sqrt(np.count_nonzero(far))
     return None if bulk == 0 or beyond > 0.03 * n else bulk
 

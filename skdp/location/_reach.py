@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.columns._evidence import WIDTHS, is_significant
+from skdp.columns._octaves import OctaveEnds
 from skdp.columns._tail import read_tail
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
@@ -18,8 +19,9 @@ from skdp.scales._significance import REACH
 __all__ = ["DistanceHistogram1d", "release_column_distances", "release_sides"]
 
 CELLS = OctaveCells(halvings=1)
-EDGES = CELLS.high[CELLS.n_side :]  # of the distances 0, then two to the octave, closed above
-OCTAVE = CELLS.octave[CELLS.n_side :]
+ENDS = OctaveEnds(CELLS)
+EDGES = ENDS.high[CELLS.n_side :]  # of the distances 0, then two to the octave, closed above
+OCTAVE = ENDS.octave[CELLS.n_side :]
 PER_OCTAVE = 2
 OCTAVES_BELOW, OCTAVES_ABOVE = 6, 18
 FINER = 4  # radii looked at between two edges
@@ -204,7 +206,7 @@ def release_sides(table, *, center, unit, n_rows, share, step):
     release = table.ask(_cells(center, unit), step, share=share)
     law, found = (release.scale, ColumnNoise(table.budget).law), []
     for c, u in zip(release.value, unit, strict=True):
-        seen = is_significant(c, CELLS.octave, release.scale, law=law[1])
+        seen = is_significant(c, ENDS.octave, release.scale, law=law[1])
         sides = ((part[CELLS.n_side :: step] for part in (c, seen)) for step in (-1, 1))
         found.append(
             tuple(DistanceHistogram1d(one, *law, n_rows, u, there, 2) for one, there in sides)

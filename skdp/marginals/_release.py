@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.accounting import Step
-from skdp.kernel._residuals import RangeResiduals, Residuals, residual_gains, residual_units
+from skdp.kernel._residuals import RangeResiduals, Residuals, helmert_squares, residual_gains
 from skdp.marginals._allocation import expected_loss, optimal_shares, shares_for, with_empty
 from skdp.marginals._domain import Tables
 from skdp.marginals._layout import Measurement
@@ -53,7 +53,8 @@ def measure(table, layout, weights, share, *, shares=None, step=RESIDUALS):
     """
     parts = optimal_shares(layout, weights) if shares is None else shares
     told = table.ask(Residuals(layout, parts), step, share=share)
-    units = residual_units(layout, residual_gains(layout, parts, told.bits))
+    # gain times length of the integer Helmert rows: a value over its unit is in rows
+    units = residual_gains(layout, parts, told.bits) * np.sqrt(helmert_squares(layout))
     sd = told.scale / units * (1 + 2.0**-50)  # outweighs the roundings
     return Measurement(
         layout=layout,

@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.cluster._in_radii import to_units
 from skdp.kernel._clusters import Nearest, Reaches
-from skdp.kernel._mixtures import MixtureMoments, second_shape
+from skdp.kernel._mixtures import COARSER, MixtureMoments, second_shape
 from skdp.mixture._model_comparison import (
     RIVALS,
     isotropic_model,
@@ -92,9 +93,9 @@ def release_moments(table, located, frame, *, reach, weight, share):
     k, d = frame.means.shape
     asked = MixtureMoments(located, frame, reach, weight)
     told = table.ask(asked, MOMENTS, share=share)
-    grid, value = weight.on_grid(told.bits), told.value.astype(np.float64)
-    units = np.array([grid.number, grid.vector * grid.vector_unit, grid.matrix_unit])
-    units *= 2.0**grid.bits
+    asked, value = replace(asked, bits=told.bits), told.value.astype(np.float64)
+    one = 2.0**told.bits
+    units = np.array([asked.number, asked.vector * (one / 2**COARSER), one]) * one
     second = value[k + k * d :].reshape(second_shape(frame)) / units[2]
     if second.ndim == 3:
         second = (second + second.transpose(0, 2, 1)) / 2
@@ -173,7 +174,7 @@ def private_em(
     left = table.remaining if share is None else min(Fraction(share), table.remaining)
     k, d, mu = *centers.shape, table.budget.mu
     floor = np.zeros(d) if floor is None else floor
-    y = located.to_units(centers)
+    y = to_units(located, centers)
     first = Fraction(SPREAD_SHARE) * left
     compare = Fraction(rival_share(located.n_rows, mu)) * left if k > 1 else Fraction(0)
     spread = release_spread(table, located, y, share=first)

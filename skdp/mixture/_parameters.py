@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from skdp.cluster._in_radii import inside, to_data
+
 __all__ = ["as_mixture", "floors", "parameters"]
 
 FLATTEST = 1e-10  # smallest eigenvalue of a covariance, of its largest
@@ -39,7 +41,7 @@ def parameters(mixture, located, units, reg_covar):
     covariances, precisions, roots = shape(mixture.roots, lengths, np.square(added))
     pick = {"tied": (0,), "spherical": (slice(None), 0)}.get(kind, ())
     with np.errstate(over="ignore"):
-        means = np.nan_to_num(located.inside(located.to_data(mixture.means)) * units)
+        means = np.nan_to_num(inside(located, to_data(located, mixture.means)) * units)
     return {
         "weights_": mixture.weights,
         "means_": means,

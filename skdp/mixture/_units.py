@@ -5,12 +5,13 @@ import math
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.kernel._coordinates import LARGEST
 from skdp.kernel._friends import RingColumns
 from skdp.kernel._sums import Count
 from skdp.kernel.pairs._ring import RING_SQUARED
 from skdp.scales import LogBins, read_scale
 
-__all__ = ["column_units", "unit_steps"]
+__all__ = ["column_units", "rescaled", "unit_steps"]
 
 ROWS = Step("rows", at_most=0.005, of=(Count,))
 SHARES = 0.01, 0.05  # of the histograms of all columns
@@ -82,3 +83,10 @@ def _unequal_scales(scales, table):
         return None
     table.decide(UNLIKE)
     return np.ldexp(1.0, np.clip(octaves, -500, 500))
+
+
+def rescaled(x, units):
+    """Return entries divided by units, within 2^1000, float64."""
+    with np.errstate(all="ignore"):
+        y = np.divide(x, units, dtype=np.float64)
+        return np.clip(y, -LARGEST, LARGEST, out=y)

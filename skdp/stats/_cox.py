@@ -58,9 +58,9 @@ class CoxRelease:
         both = self.noise + self.sampling
         sds = [np.sqrt(np.einsum("ij,jk,ik->i", T, S[:k, :k], T)) for S in (self.noise, both)]
         slopes = T @ self.b[:k]
-        seen = (self.design.low < self.design.high) & ~unseen_columns(frame)
+        seen = (self.design.edges[0] < self.design.edges[1]) & ~unseen_columns(frame)
         seen &= np.isfinite([slopes, *sds]).all(axis=0) & (sds[1] > 0)
-        seen &= sds[1] * (self.design.high - self.design.low) <= LINEAR
+        seen &= sds[1] * (self.design.edges[1] - self.design.edges[0]) <= LINEAR
         return np.where(seen, slopes, np.nan), *(np.where(seen, sd, np.inf) for sd in sds)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._coordinates import SomeColumns
-from skdp.kernel._histograms import Cells, Edges, HistogramCounts, Levels
+from skdp.kernel._histograms import HistogramCounts
 from skdp.kernel.applied._entry_scores import ScoreMoments
 from skdp.location._public import bounds_vectors
 from skdp.stats._laws import (
@@ -246,7 +246,7 @@ class DistanceTest(Test):
     def _result(self, table):
         found = find_ranks(columns_of(table), self.bounds)
         edges = np.concatenate([[-FARTHEST], found.scores.edges[0][1:-1], [FARTHEST]])
-        counts, sd = released_cells(table, [Edges(edges), codes_axis(2)], CELLS, table.remaining)
+        counts, sd = released_cells(table, [(edges, False), codes_axis(2)], CELLS, table.remaining)
         return distance_result(counts, sd, bool(found.found[0]))
 
 
@@ -262,15 +262,15 @@ def distance_result(counts, sd, found):
 
 
 def codes_axis(n):
-    """Return the axis of codes 0 to n - 1."""
-    return Levels(np.arange(float(n)))
+    """Return the axis of codes 0 to n - 1: levels."""
+    return np.arange(float(n)), True
 
 
 def released_cells(table, axes, step, share):
     """Return released counts of the product of axes of all columns, and the noise in each."""
-    asked = HistogramCounts.of(Cells(dict(enumerate(axes))))
+    asked = HistogramCounts(tuple(range(len(axes))), *zip(*axes, strict=True))
     told = table.ask(asked, step, share=share)
-    return told.real.reshape([axis.size for axis in axes]), told.sd
+    return told.real.reshape(asked.shape), told.sd
 
 
 class CellTest(Test):

@@ -31,13 +31,12 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.exceptions import PlanError
-from skdp.kernel._labels import CodedColumns, CodedTarget, Coding, ColumnLabels, TargetLabels
+from skdp.kernel._labels import CodedColumns, CodedTarget, Coding, ColumnLabels
 from skdp.mechanisms._exact import exact
 from skdp.table._levels import BOUGHT, public_classes
 
 __all__ = ["Coding", "Selection", "coded_classes", "coded_columns"]
 
-KINDS = {"classes": TargetLabels, "levels": ColumnLabels}
 NOTHING = (
     "no class of y exceeds the noise: nothing was learned. Pass classes=[...] if they are "
     "public, or use a larger epsilon"
@@ -62,9 +61,7 @@ class Selection:
 
     def steps(self):
         """Return the steps of a plan, one or none."""
-        return (
-            () if self.given else (Step(self.label, at_most=self.at_most, of=(KINDS[self.label],)),)
-        )
+        return () if self.given else (Step(self.label, at_most=self.at_most, of=(ColumnLabels,)),)
 
     def events(self, budget, part=1):
         """Return the failure events of a plan, one or none, with a part of the budget's failure."""
@@ -85,7 +82,7 @@ def coded_classes(table, classes=None, *, share=None, label="classes"):
     if classes is not None:
         labels = public_classes(classes)
     else:
-        (labels,) = table.names(TargetLabels(), share=share, label=label, event=label)
+        (labels,) = table.names(ColumnLabels(), share=share, label=label, event=label)
         if len(labels) < 2:
             table.doubt(ONE if labels else NOTHING)
     kind = np.dtype(table.about["label_type"])

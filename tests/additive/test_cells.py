@@ -46,7 +46,7 @@ def _table(n=500):
 
 
 def _read(X, **params):
-    return CellRows(ArrayRows(X, **params), EDGES, Codes(2))
+    return CellRows(ArrayRows(X, **params), Binned(EDGES, Codes(2)))
 
 
 def _held(X, **params):
@@ -100,7 +100,7 @@ PAIRS = (
 @pytest.mark.parametrize("at", [0, 1])
 def test_a_pair_is_one_more_column_of_cells(at):
     X, pair = _table(), PAIRS[at]
-    read = CellRows(ArrayRows(X, block_rows=17), EDGES, Codes(2), PAIRS)
+    read = CellRows(ArrayRows(X, block_rows=17), Binned(EDGES, Codes(2), PAIRS))
     held = Binned(EDGES, Codes(2), PAIRS).over(ArrayRows(X))
     assert tuple(held.sizes) == tuple(read.sizes) == (*SIZES, 9, 2010)
     n_right = int(pair.right.max()) + 1

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
+from skdp.cluster._in_radii import to_data, to_units
 from skdp.cluster._lloyd_run import lloyd_step
 from skdp.cluster.friendly import friendly_centers, friendly_road_steps, pca_oracle
 from skdp.cluster.friendly._strategy import parts_for
@@ -144,10 +145,10 @@ def test_a_private_step_moves_centers_to_their_means_and_leaves_empty_ones():
     X = clusters(9000)
     start = np.vstack([CENTERS + 0.05, [[-1.2, -1.2]]])
     plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("step"),))
-    curator, y = CannedCurator(plan, "noise", seed=0), LOCATED.to_units(start)
+    curator, y = CannedCurator(plan, "noise", seed=0), to_units(LOCATED, start)
     table = Table(ArrayRows(X), curator)
     step = lloyd_step(table, LOCATED, y, np.full(4, 0.5), share=1.0, step=Step("step"))
-    moved = LOCATED.to_data(step.y + step.moves)
+    moved = to_data(LOCATED, step.y + step.moves)
     # noise: sd 1.1 / .2367 * 1 = 4.9 in a sum of 3000 rows
     assert np.abs(moved[:3] - CENTERS).max() < 0.01
     assert np.array_equal(moved[3], start[3])

@@ -10,6 +10,7 @@ from skdp import FriendlyCoreKMeans, PrivateGMM
 from skdp.accounting import Budget
 from skdp.cluster._balls import merged
 from skdp.cluster._density import allocate
+from skdp.cluster._in_radii import half_widths, some_places, to_data, to_units
 from skdp.cluster._outlying_groups import Found, release_ball_cover, whole_space
 from skdp.cluster._synopsis import WeightedCells
 from skdp.kernel._ball_cover import BallCover, LocatedBall
@@ -126,7 +127,7 @@ def test_a_row_belongs_to_the_first_place_that_keeps_it():
     block = np.column_stack([x, np.zeros(8)])
     assert Lattice(places).places(block).tolist() == [0, 0, 0, 1, 1, -1, -1, -1]
     lattice = Lattice(places)
-    C = lattice.points(places.to_units(np.array([[7.0, 0.0], [9.5, 0.0]])))
+    C = lattice.points(to_units(places, np.array([[7.0, 0.0], [9.5, 0.0]])))
     labels, distances = lattice.labels(block, C)
     assert labels.tolist() == [0, 0, 0, 0, 1, -1, -1, -1]
     assert np.allclose(distances[:5] * 4, [7, 0.99, 1, 1, 2], atol=1e-5)
@@ -134,13 +135,13 @@ def test_a_row_belongs_to_the_first_place_that_keeps_it():
 
 def test_coordinates_of_places():
     places = _places(gap=1e6)
-    y = places.to_units(np.array([[1.0, 2.0], [1e6 + 0.5, 0.25]]))
-    assert np.allclose(places.to_data(y), [[1.0, 2.0], [1e6 + 0.5, 0.25]], atol=1e-9)
+    y = to_units(places, np.array([[1.0, 2.0], [1e6 + 0.5, 0.25]]))
+    assert np.allclose(to_data(places, y), [[1.0, 2.0], [1e6 + 0.5, 0.25]], atol=1e-9)
     assert places.units(y).tolist() == [1.0, 0.25]
     (_, one), (_, two) = Lattice(places).points(y)
     assert np.allclose(two / UNIT, [[0.5, 0.25]], atol=1e-5)
     assert np.allclose(one / UNIT, [[0.25, 0.5]], atol=1e-5)
-    assert places.only([0]).balls[0].radius == 4.0
+    assert some_places(places, [0]).balls[0].radius == 4.0
 
 
 def test_a_merged_ball_holds_both():
@@ -165,7 +166,7 @@ def test_centres_go_where_they_lower_the_cost_most():
     def found(far):
         sides = (_cells(near, [100.0] * 6), _cells(*far))
         return [
-            Found(ball, whole_space(ball.half), cells)
+            Found(ball, whole_space(half_widths(ball)), cells)
             for ball, cells in zip(places.balls, sides, strict=True)
         ]
 

@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 import skdp
 from skdp import FriendlyCoreKMeans, LloydKMeans, PrivateGMM
+from skdp.cluster._in_radii import half_widths
 from skdp.cluster._public_ball import PublicBall
 from skdp.kernel._ball_cover import LARGEST
 from skdp.kernel._views import InBox
@@ -58,7 +59,7 @@ def test_the_ball_around_a_box_holds_its_corners():
         corner = np.hypot.reduce(high / 2 - low / 2)
         assert corner == pytest.approx(place.radius) and place.radius < LARGEST
         assert np.array_equal(place.center, low + (high / 2 - low / 2))
-    assert place.located().half == pytest.approx([1.0, 2.0**-20])
+    assert half_widths(place.located()) == pytest.approx([1.0, 2.0**-20])
 
 
 @each

@@ -8,7 +8,8 @@ import pytest
 from skdp import PrivateMean
 from skdp.columns._evidence import is_significant
 from skdp.columns._locate import Clipping
-from skdp.columns._magnitude_histogram import CELLS, MagnitudeHistogram
+from skdp.columns._magnitude_histogram import CELLS, ENDS, MagnitudeHistogram
+from skdp.columns._octaves import OctaveEnds
 from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._views import Boxed
@@ -43,20 +44,21 @@ def _columns(rng, n):
 @pytest.mark.parametrize(("first", "octaves"), [(0, 2047), (1000, 40), (0, 3), (2040, 100)])
 def test_a_number_is_in_the_one_cell_that_holds_it(first, octaves, halvings):
     cells = OctaveCells(first, octaves, halvings)
+    told = OctaveEnds(cells)
     rng = np.random.default_rng(0)
     x = np.ldexp(rng.uniform(-1, 1, 20000), rng.integers(-1080, 1024, 20000))
-    edges = np.concatenate([cells.edges[[0, 1, -2, -1]], [0.0, 5e-324, 1.0, 1024.0, 1.7e308]])
+    edges = np.concatenate([told.edges[[0, 1, -2, -1]], [0.0, 5e-324, 1.0, 1024.0, 1.7e308]])
     with np.errstate(over="ignore"):
         near = np.nextafter(edges, 0), np.nextafter(edges, np.inf)
     x = np.concatenate([x, edges, -edges, *near])
     x = x[np.isfinite(x)]
-    beyond = np.abs(x) > cells.edges[-1]
-    side = np.searchsorted(cells.edges, np.abs(x[~beyond]))  # 0 for the middle, closed above
+    beyond = np.abs(x) > told.edges[-1]
+    side = np.searchsorted(told.edges, np.abs(x[~beyond]))  # 0 for the middle, closed above
     held = np.bincount(cells.n_side + np.where(x[~beyond] < 0, -side, side), None, cells.n_cells)
     assert beyond.any() == (first + octaves < 2047)
     np.testing.assert_array_equal(cells.counts(x), held)
-    np.testing.assert_array_equal(cells.high[cells.n_side :], cells.edges)
-    np.testing.assert_array_equal(cells.low, -cells.high[::-1])
+    np.testing.assert_array_equal(told.high[cells.n_side :], told.edges)
+    np.testing.assert_array_equal(told.low, -told.high[::-1])
 
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace"])
@@ -65,7 +67,7 @@ def test_noise_rarely_stands_out(law):
     rng = np.random.default_rng(1)
     draw = rng.normal if law == "gaussian" else rng.laplace
     told = [
-        is_significant(np.rint(draw(0, 20, CELLS.n_cells)), CELLS.octave, 20.0, law=law, false=0.05)
+        is_significant(np.rint(draw(0, 20, CELLS.n_cells)), ENDS.octave, 20.0, law=law, false=0.05)
         for _ in range(400)
     ]
     assert sum(seen.any() for seen in told) <= 0.05 * 400 + 4.7 * np.sqrt(0.05 * 400)
@@ -82,7 +84,7 @@ def test_short_histograms_are_read(n_cells):
 def test_what_stands_out_is_seen_and_narrow():
     counts = np.zeros(CELLS.n_cells)
     counts[[CELLS.n_side, CELLS.n_side + 1100]] = 900, 300
-    seen = is_significant(counts, CELLS.octave, 20.0)
+    seen = is_significant(counts, ENDS.octave, 20.0)
     assert np.flatnonzero(seen).tolist() == [CELLS.n_side, CELLS.n_side + 1100]
 
 
@@ -281,7 +283,7 @@ def test_rows_that_are_far_from_a_narrow_bulk_are_not_overlooked(seed):
 def test_a_part_of_a_window_without_rows_is_nothing():
     """Three counts beyond the octaves that a second look believes, a fourth within that is none."""
     counts = np.zeros(CELLS.n_cells)
-    at = CELLS.n_side + int(np.flatnonzero(CELLS.octave[CELLS.n_side + 1 :] == 50)[0]) + 1
+    at = CELLS.n_side + int(np.flatnonzero(ENDS.octave[CELLS.n_side + 1 :] == 50)[0]) + 1
     counts[at : at + 4] = -1, 37, 37, 37
     first = MagnitudeHistogram(counts, 10.0 * np.sqrt(2), "gaussian")
     both = first.pooled(counts, 10.0 * np.sqrt(2))

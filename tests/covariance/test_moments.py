@@ -7,8 +7,7 @@ from skdp.covariance._denoise import denoised, denoisers, floored
 from skdp.covariance._distance_histogram import release_distance_histogram, release_size
 from skdp.covariance._moments import release_moments
 from skdp.covariance._release import noise_bound
-from skdp.covariance._run import DrawnRows, draw_rows
-from skdp.kernel._coordinates import Frame
+from skdp.covariance._run import DrawnRows, draw_rows, identity_frame
 from skdp.kernel._keyed_rows import keyed_rows
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
@@ -26,7 +25,7 @@ def _moments(X, frame, radius, block_rows=None):
 
 def test_noise_of_the_mean_of_a_gram_matrix_and_its_transpose(rng):
     """Standard deviations within 10 %: 400 matrices, 4 sigma are 9 % for the 1200 entries."""
-    frame, diagonal, off = Frame.identity(np.zeros(3), np.ones(3)), [], []
+    frame, diagonal, off = identity_frame(np.zeros(3), np.ones(3)), [], []
     for seed in range(400):
         curator = canned(transcript="noise") if seed == 0 else _noisy(seed)
         rows = DrawnRows(Table(ArrayRows(np.zeros((1, 3))), curator), 1.0)
@@ -60,7 +59,7 @@ def test_a_drawn_table_is_alike_for_every_blocking(rng):
 
     def lengths(rows):
         far = keyed_rows(rows, coins, 0.2, 1e9, "a")
-        return Table(Frame.identity(np.zeros(2), np.ones(2)).over(far), canned())
+        return Table(identity_frame(np.zeros(2), np.ones(2)).over(far), canned())
 
     rows, others = ArrayRows(X), ArrayRows(X, block_rows=77)
     assert np.array_equal(drawn(rows), drawn(others))
@@ -75,7 +74,7 @@ def test_a_drawn_table_is_alike_for_every_blocking(rng):
 
 def test_spread_tells_quantiles_and_squares(rng):
     X = rng.normal(size=(20000, 5))
-    frame = Frame.identity(np.zeros(5), np.ones(5))
+    frame = identity_frame(np.zeros(5), np.ones(5))
     rows = DrawnRows(Table(ArrayRows(X), canned()), 20000.0)
     spread = release_distance_histogram(rows, frame, per_octave=16, share=0.1, step=Step("x"))
     lengths = np.linalg.norm(X, axis=1)

@@ -8,6 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from skdp.cluster._in_radii import (
+    box_of,
+    half_widths,
+    inside,
+    joined,
+    some_places,
+    to_data,
+    to_units,
+)
+from skdp.columns._octaves import OctaveEnds, octaves_around
 from skdp.kernel._ball_cover import FARTHEST, LIMIT, SMALLEST, BallCover, LocatedBall
 from skdp.kernel._ball_cover import LARGEST as BIGGEST
 from skdp.kernel._bins import LARGEST, LogBins, OctaveCells, UniformCells
@@ -120,12 +130,13 @@ def test_cells_of_octaves(first, octaves, halvings):
         cells.n_side == min(octaves, 2047 - first) * parts and cells.n_cells == 2 * cells.n_side + 1
     )
     exact = [float(e) if e < 2**1024 else LARGEST for e in ends]
-    assert cells.edges.tolist() == exact
-    assert cells.high.tolist() == [-e for e in exact[-2::-1]] + exact
-    assert cells.low.tolist() == [-e for e in exact[::-1]] + exact[:-1]
-    assert cells.size.tolist() == np.maximum(-cells.low, cells.high).tolist()
+    told = OctaveEnds(cells)
+    assert told.edges.tolist() == exact
+    assert told.high.tolist() == [-e for e in exact[-2::-1]] + exact
+    assert told.low.tolist() == [-e for e in exact[::-1]] + exact[:-1]
+    assert told.size.tolist() == np.maximum(-told.low, told.high).tolist()
     octave = np.arange(cells.n_side) // parts + first - 1022
-    assert cells.octave.tolist() == [*octave[::-1], 0, *octave]
+    assert told.octave.tolist() == [*octave[::-1], 0, *octave]
     near = np.array(exact[:4] + exact[-3:])
     with np.errstate(over="ignore"):
         near = np.concatenate([np.nextafter(near, 0), near, np.nextafter(near, np.inf)])
@@ -140,10 +151,10 @@ def test_cells_of_octaves(first, octaves, halvings):
 
 
 def test_cells_around_a_length():
-    assert OctaveCells.around(1.0, below=2, above=3, halvings=4) == OctaveCells(1020, 6, 4)
-    assert OctaveCells.around(5e-324, below=2, above=3, halvings=0) == OctaveCells(0, 4, 0)
-    assert OctaveCells.around(1.7e308, below=-9, above=-20, halvings=0) == OctaveCells(2046, 1, 0)
-    assert OctaveCells.around(1.0, below=0, above=-3, halvings=0) == OctaveCells(1022, 1, 0)
+    assert octaves_around(1.0, below=2, above=3, halvings=4) == OctaveCells(1020, 6, 4)
+    assert octaves_around(5e-324, below=2, above=3, halvings=0) == OctaveCells(0, 4, 0)
+    assert octaves_around(1.7e308, below=-9, above=-20, halvings=0) == OctaveCells(2046, 1, 0)
+    assert octaves_around(1.0, below=0, above=-3, halvings=0) == OctaveCells(1022, 1, 0)
 
 
 def test_cells_of_one_width():
@@ -153,7 +164,6 @@ def test_cells_of_one_width():
     )
     wanted = [sum(-1 + i / 4 < v <= -1 + (i + 1) / 4 for v in x.tolist()) for i in range(12)]
     assert cells.counts(x).tolist() == wanted
-    assert [cells.upper_edge(i) for i in range(3)] == [-0.75, -0.5, -0.25]
 
 
 # -- balls: numbers that floats hold exactly
@@ -169,26 +179,26 @@ def test_the_coordinates_of_a_ball():
     assert plain.seen and plain.reach == 1 and plain.box is None
     assert SMALLEST == 2.0**-1000 == 1 / BIGGEST and AWAY.kept == 2 * 2 * 0.5
     assert HOME.units(np.zeros((3, 2))).tolist() == [1, 1, 1] and LIMIT == 16
-    y = HOME.to_units(np.array([[10.0, -4.0], [8.0, 0.0], [np.nan, -4.0]]))
+    y = to_units(HOME, np.array([[10.0, -4.0], [8.0, 0.0], [np.nan, -4.0]]))
     assert y.tolist() == [[1, 0], [0, 2], [0, 0]]
-    assert HOME.to_data(y[:2]).tolist() == [[10, -4], [8, 0]]
-    far = HOME.to_units(np.array([[1e9, -4.0], [np.inf, -4.0], [-np.inf, -4.0], [1e9, 1e9]]))
+    assert to_data(HOME, y[:2]).tolist() == [[10, -4], [8, 0]]
+    far = to_units(HOME, np.array([[1e9, -4.0], [np.inf, -4.0], [-np.inf, -4.0], [1e9, 1e9]]))
     np.testing.assert_allclose(far[:3], [[16, 0], [16, 0], [-16, 0]])
     np.testing.assert_allclose(far[3], 16 / math.sqrt(2))
-    assert HOME.half.tolist() == [4, 4] and HOME.inside(far) is far
+    assert half_widths(HOME).tolist() == [4, 4] and inside(HOME, far) is far
     box = np.array([7.0, -20.0]), np.array([9.0, 100.0])
     boxed = LocatedBall(40.0, 3.0, HOME.center, 2.0, 1.0, True, 4.0, box)
-    assert boxed.half.tolist() == [0.5, 4]
-    assert boxed.inside(np.array([[0.0, 200.0]])).tolist() == [[7, 100]]
-    assert HOME.joined(["cells"]) == "cells"
+    assert half_widths(boxed).tolist() == [0.5, 4]
+    assert inside(boxed, np.array([[0.0, 200.0]])).tolist() == [[7, 100]]
+    assert joined(HOME, ["cells"]) == "cells"
 
 
 def test_the_coordinates_of_several_balls():
-    assert COVER.home is HOME and COVER.radius == 2 and COVER.center is HOME.center
-    assert COVER.box is None and COVER.half.tolist() == [math.inf] * 2
-    y = COVER.to_units(np.array([[10.0, -4.0], [72.0, -4.0], [1e308, -1e308]]))
+    assert COVER.radius == 2 and COVER.center is HOME.center
+    assert box_of(COVER) is None and half_widths(COVER).tolist() == [math.inf] * 2
+    y = to_units(COVER, np.array([[10.0, -4.0], [72.0, -4.0], [1e308, -1e308]]))
     assert y[:2].tolist() == [[1, 0], [32, 0]] and np.abs(y[2]).max() == FARTHEST
-    assert COVER.to_data(y[:2]).tolist() == [[10, -4], [72, -4]]
+    assert to_data(COVER, y[:2]).tolist() == [[10, -4], [72, -4]]
     assert COVER.view(0)[0].tolist() == [0, 0] and COVER.view(0)[1] == 1
     assert COVER.view(1)[0].tolist() == [32, 0] and COVER.view(1)[1] == 0.25
     assert COVER.seen_from(1, y[:2]).tolist() == [[-124, 0], [0, 0]]
@@ -201,11 +211,11 @@ def test_the_coordinates_of_several_balls():
     assert COVER.units(points).tolist() == [1, 1, 0.25, 0.25, 0.25, 1]
     box = np.array([0.0, -8.0]), np.array([16.0, 0.0])
     boxed = LocatedBall(40.0, 3.0, HOME.center, 2.0, 1.0, True, 4.0, box)
-    assert BallCover((boxed, AWAY), 60.0, 5.0).half.tolist() == [4, 2]
-    assert BallCover((boxed,), 60.0, 5.0).inside(np.array([[99.0, 0.0]])).tolist() == [[16, 0]]
-    alone = COVER.only([0])
+    assert half_widths(BallCover((boxed, AWAY), 60.0, 5.0)).tolist() == [4, 2]
+    assert inside(BallCover((boxed,), 60.0, 5.0), np.array([[99.0, 0.0]])).tolist() == [[16, 0]]
+    alone = some_places(COVER, [0])
     assert isinstance(alone, LocatedBall) and alone.n_sd == 5 and alone.n_rows == 40
-    both = COVER.only([0, 1])
+    both = some_places(COVER, [0, 1])
     assert both.balls == COVER.balls and both.n_rows == 60 and both.n_sd == 5
 
 
@@ -217,7 +227,7 @@ def test_balls_so_far_apart_that_floats_end_have_coordinates():
         center, radius = BallCover((tiny, far), 1.0, 1.0).view(1)
         assert BallCover((tiny, near), 1.0, 1.0).view(1)[1] == FARTHEST
     assert center.tolist() == [FARTHEST, -FARTHEST] and radius == 2.0**100
-    with pytest.raises(ValueError, match="a radius"):
+    with pytest.raises(ValueError, match="radius is from"):
         LocatedBall(1.0, 1.0, np.zeros(1), 2.0**1000 * 1.001, 1.0).check(Shape(1))
     LocatedBall(1.0, 1.0, np.zeros(1), 2.0**1000, 1.0).check(Shape(1))
 

@@ -60,13 +60,13 @@ def test_a_row_decides_by_itself_whether_it_is_in_a_view():
 @pytest.mark.parametrize(
     ("question", "what"),
     [
-        (GridCells(BALL, SPACE, 4, 2, np.array([1, 3, 1])), "counted once"),
+        (GridCells(BALL, SPACE, 4, 2, np.array([1, 3, 1])), "an entry twice"),
         (GridCells(BALL, SPACE, 4, 2, np.array([4])), "codes of cells"),
         (GridCells(BALL, SPACE, 4, 5), "a level"),
         (GridCells(BALL, Subspace(np.zeros((2, 2)), np.ones(2)), 4, 4), "moderate length"),
         (GridCells(BALL, Subspace(None, np.ones(3)), 4, 4), "half width"),
         (Nearest(BALL, np.zeros((0, 2))), "y has the shape"),
-        (Nearest(LocatedBall(1.0, 1.0, np.zeros(2), 1e307, 1.0), Y), "a radius"),
+        (Nearest(LocatedBall(1.0, 1.0, np.zeros(2), 1e307, 1.0), Y), "radius is from"),
         (Nearest(BallCover((), 1.0, 1.0), Y), "balls has the shape"),
         (NearestLifted(PLACES, (SPACE,), (Y,)), "every place"),
         (InBox(np.zeros(2), np.zeros(3)), "high has the shape"),

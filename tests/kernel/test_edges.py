@@ -5,8 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from skdp.cluster._in_radii import half_widths
+from skdp.covariance._run import identity_frame
 from skdp.kernel._ball_cover import LocatedBall
-from skdp.kernel._coordinates import Design, Frame
+from skdp.kernel._coordinates import Design
 from skdp.kernel._gradients import ONE, LogitIntercepts
 from skdp.kernel._histograms import OfUsers
 from skdp.kernel._layout import Layout
@@ -19,13 +21,13 @@ from tests.kernel import mutants
 def test_a_box_of_no_width_has_a_millionth_of_the_radius():
     flat = np.array([3.0, -1.0])
     ball = LocatedBall(9.0, 1.0, flat, 4.0, 1.0, box=(flat, flat + np.array([0.0, 2.0])))
-    np.testing.assert_array_equal(ball.half, [2.0**-20, 0.5])
+    np.testing.assert_array_equal(half_widths(ball), [2.0**-20, 0.5])
 
 
 @pytest.mark.parametrize(("classes", "gain"), [(1, 3.33), (3, 2.0)])
 def test_curvatures_have_the_gain_that_their_proof_allows(classes, gain):
     edges = np.array([[-np.inf], [np.inf]])
-    design = Design(Frame.identity(np.zeros(1), np.ones(1)), edges, False)
+    design = Design(identity_frame(np.zeros(1), np.ones(1)), edges, False)
     asked = LogitIntercepts(design, 1.0, np.zeros((1, classes)), 15)
     residual, curvature = asked.total(np.array([[0.5, 1.0]])) / ONE
     p = 1 / max(classes, 2)

@@ -8,9 +8,10 @@ import pytest
 
 from skdp.audit._draw import AuditRandom
 from skdp.audit._statistics import check_sums
+from skdp.covariance._run import identity_frame
 from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._clusters import LineCells, Nearest, NearestLifted
-from skdp.kernel._coordinates import Design, Frame
+from skdp.kernel._coordinates import Design
 from skdp.kernel._gradients import LogitStep
 from skdp.kernel._lattice import Subspace, projected
 from skdp.kernel._statistic import Shape
@@ -27,7 +28,7 @@ def test_scores_of_a_model_beyond_floats(seed):
     B = np.zeros((d, 3))
     B[0, 0], B[:, 1] = 1.7e308, np.concatenate([h, -h])[order]  # the scores of one class cancel
     edges = np.array([[-np.inf] * d, [np.inf] * d])
-    design = Design(Frame.identity(np.zeros(d), np.ones(d)), edges, False)
+    design = Design(identity_frame(np.zeros(d), np.ones(d)), edges, False)
     question = LogitStep(design, 1.0, B, 1.0, 100.0, bits=15)
     question.check(Shape(d + 1))
     check_sums(question, block, AuditRandom(seed))

@@ -88,8 +88,11 @@ def test_scores_move_by_at_most_a_rank_whatever_the_share(share):
 
 
 def test_cells_are_made_of_integers_that_do_not_wrap():
-    with pytest.raises(ValueError):
-        ColumnCells(np.array([0]), (OctaveCells(np.int16(2046), 2047, 5),)).check(Shape(1))
+    cells = OctaveCells(np.int16(2046), np.int16(2047), np.int8(5))
+    asked = own(ColumnCells(np.array([0]), (cells,)))
+    asked.check(Shape(1))
+    assert [type(x) for x in vars(asked.cells[0]).values()] == [int] * 3
+    assert asked.cells[0].n_cells == 2 * 2**5 + 1
 
 
 WIDE = [

@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget
+from skdp.covariance._run import identity_frame
 from skdp.kernel import _keyed_rows
 from skdp.kernel._ball_cover import LIMIT
 from skdp.kernel._bounded import short_pairs
 from skdp.kernel._cells import Codes, Pair
 from skdp.kernel._columns import EdgeCells, WeighedCells
-from skdp.kernel._coordinates import Design, Frame
+from skdp.kernel._coordinates import Design
 from skdp.kernel._friends import SECOND_COUNT, HIndex, SoftCore
 from skdp.kernel._gradients import LogitStep
-from skdp.kernel._histograms import Edges, capped_sensitivity
+from skdp.kernel._histograms import Cells, capped_sensitivity
 from skdp.kernel._lattice import BITS, lattice_points
 from skdp.kernel._layout import WIDEST, Layout, check_layout
 from skdp.kernel._mixture_lead import FINE, log_density
@@ -94,7 +95,7 @@ def test_logistic_steps_of_inner_rows_are_gradients():
     X, y = rng.normal(size=(400, 2)) * [0.5, 0.2], (rng.random(400) < 0.5).astype(float)
     edges = np.array([[-30.0, -30.0], [30.0, 30.0]])
     asked = LogitStep(
-        Design(Frame.identity(np.zeros(2), np.ones(2)), edges), 8.0, b[:, None], 1.0, 400.0
+        Design(identity_frame(np.zeros(2), np.ones(2)), edges), 8.0, b[:, None], 1.0, 400.0
     ).at(Offer(Budget.gaussian(1.0, 1e-6), 0.5, 1))
     V = np.column_stack([X, np.ones(400)])
     p = 1 / (1 + np.exp(-(V @ b)))
@@ -105,10 +106,14 @@ def test_logistic_steps_of_inner_rows_are_gradients():
     assert np.abs(told[:, 1:] * 8.0 / asked.gain - curvature).max() < 0.05 * curvature.max()
 
 
-def test_edges_of_bins():
-    bins = Edges(np.array([0.0, 1.0, 2.0]))
+@pytest.mark.parametrize(
+    ("is_levels", "found"),
+    [(False, [-1, 0, 0, 1, 1, -1, -1, -1]), (True, [-1, 0, -1, 1, 2, -1, -1, -1])],
+)
+def test_edges_of_bins_and_levels(is_levels, found):
+    cells = Cells((0,), (np.array([0.0, 1.0, 2.0]),), (is_levels,))
     x = np.array([-1.0, 0.0, 0.5, 1.0, 2.0, 2.5, np.nan, np.inf])
-    assert bins.index(x).tolist() == [-1, 0, 0, 1, 1, -1, -1, -1]
+    assert cells.places(x[:, None]).tolist() == found and cells.shape == (2 + is_levels,)
 
 
 @pytest.mark.parametrize(

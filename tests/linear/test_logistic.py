@@ -8,9 +8,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from skdp import PrivateLogisticRegression
-from skdp.covariance._run import turned
+from skdp.covariance._run import identity_frame, turned
 from skdp.exceptions import LowAccuracyWarning
-from skdp.kernel._coordinates import Design, Frame
+from skdp.kernel._coordinates import Design
 from skdp.kernel._gradients import LogitCalibration, LogitStep, probabilities
 from skdp.kernel._table import opened
 from skdp.linear._calibration import _calibrated
@@ -31,7 +31,7 @@ def table(n=20000, d=3, n_classes=2, seed=0):
 
 def step(n_classes, *, d=4, radius=2.0, clip=1.0, bits=15, seed=0):
     rng = np.random.default_rng(seed)
-    frame = turned(Frame.identity(np.zeros(d), np.ones(d)), rng.normal(size=(d, d)), np.ones(d))
+    frame = turned(identity_frame(np.zeros(d), np.ones(d)), rng.normal(size=(d, d)), np.ones(d))
     design = Design(frame, np.full((2, d), [[-50.0], [50.0]]))
     B = rng.normal(size=(d + 1, 1 if n_classes == 2 else n_classes)) * 10
     return LogitStep(design, radius, B, clip, 300.0, bits)
@@ -76,7 +76,7 @@ def test_slopes_that_are_too_steep_are_brought_back_or_doubted(times):
     y = (rng.logistic(size=20000) < X @ truth[:2, 0] - 0.5).astype(int)
     model = PrivateLogisticRegression(classes=[0, 1], epsilon=1.0)
     rows, curator = model._read(X, y), CannedCurator(model.plan(), "noise", seed=0)
-    design = Design(Frame.identity(np.zeros(2), np.ones(2)), np.array([[-9.0] * 2, [9.0] * 2]))
+    design = Design(identity_frame(np.zeros(2), np.ones(2)), np.array([[-9.0] * 2, [9.0] * 2]))
     B = truth * [[times], [times], [1.0]]
     told = {"mean": B[-1], "spread": 1.25 * times**2, "n": 20000.0, "share": 0.05}
     found, cost, held = _calibrated(opened(rows, curator), design, 3.0, B, **told)

@@ -13,6 +13,8 @@ from skdp.kernel._residual_sums import (
     residuals_by_products,
     residuals_by_tables,
 )
+from skdp.kernel._residuals import Residuals
+from skdp.kernel._statistic import Shape
 from skdp.marginals._layout import largest_tables, workload_layout
 from skdp.readers import ArrayRows
 
@@ -150,5 +152,7 @@ def test_memory_is_that_of_a_block(rng):
 
 def test_the_number_of_columns_is_checked():
     layout, _ = workload_layout((2, 2), 2)
-    with pytest.raises(ValueError, match="needs rows with as many"):
-        integer_residuals(ArrayRows(np.zeros((4, 3))), layout)
+    asked = Residuals(layout, np.full(4, 0.25))
+    asked.check(Shape(2))
+    with pytest.raises(ValueError, match="for every column"):
+        asked.check(Shape(3))

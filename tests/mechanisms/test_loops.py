@@ -201,8 +201,9 @@ def test_bins_of_columns(X, per_octave, low, sides, starts, center):
     at = bins.index(np.abs(z).ravel()).reshape(z.shape)
     if starts is not None:
         at = np.where(at < 0, -1, np.searchsorted(starts, at, side="right") - 1)
-    assert counts.shape == asked.shape and counts.sum() == np.count_nonzero(at >= 0)
     n, j = (bins.n_bins if starts is None else len(starts)), d - 1
+    shape = {"together": (d, n), "apart": (d, 2, n), "in line": (d, 2 * n - 1)}[sides]
+    assert counts.shape == shape and counts.sum() == np.count_nonzero(at >= 0)
     for cell in range(min(n, 12)):
         below, above = (
             np.count_nonzero((at[:, j] == cell) & side) for side in (z[:, j] < 0, ~(z[:, j] < 0))

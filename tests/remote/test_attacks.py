@@ -17,7 +17,7 @@ from skdp.by_group._plan import planned
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.kernel._bins import LogBins
 from skdp.kernel._friends import HIndex, SoftCore
-from skdp.kernel._labels import TargetLabels
+from skdp.kernel._labels import ColumnLabels
 from skdp.kernel._sums import BallSum, Count, Distances
 from skdp.model_selection import PrivateSearchCV
 from skdp.remote import _session
@@ -202,7 +202,7 @@ QUESTIONS = [
     (
         "names that are not planned",
         "mean",
-        lambda t: t.names(TargetLabels(), share=0.1, label="row count", event="h-index"),
+        lambda t: t.names(ColumnLabels(), share=0.1, label="row count", event="h-index"),
         None,
     ),
     ("an event that is not planned", "mean", lambda t: t.fails("rare"), "no failure event"),

@@ -8,8 +8,9 @@ import polars
 import pytest
 
 from skdp.accounting import PrivacyLedger
+from skdp.covariance._run import identity_frame
 from skdp.exceptions import BudgetExceeded, LowAccuracyWarning
-from skdp.kernel._coordinates import Design, Frame
+from skdp.kernel._coordinates import Design
 from skdp.kernel.applied._hazards import CURVATURE, HazardStep
 from skdp.stats import PrivateCoxRegression
 from skdp.stats._cox_scores import CELLS, ScoreLaw
@@ -151,7 +152,7 @@ def test_a_step_is_the_gradient_and_the_curvature_of_the_stopped_likelihood():
     X, t, e = _rows(3000, np.array([0.5, -0.5]))
     t[:10], e[:10] = 1.5, True  # at the last time, which counts
     edges, far = np.linspace(0, 1.5, 33), np.full(2, 30.0)
-    design = Design(Frame.identity(np.zeros(2), np.ones(2)), np.stack([-far, far]), True)
+    design = Design(identity_frame(np.zeros(2), np.ones(2)), np.stack([-far, far]), True)
     b, radius = np.array([0.4, -0.3, 0.1]), 2.5
     asked = HazardStep(design, radius, b[:, None], edges, edges**1.3, 3000.0, bits=15)
     total = asked.total(np.column_stack([X, t, e])) * asked.step

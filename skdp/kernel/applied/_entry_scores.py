@@ -1,14 +1,14 @@
 """Scores of entries between -1 and 1, and their sums by group: tests and correlations."""
 
 import math
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._bounded import BITS, NOISE_BITS, WEIGHED_BITS, short_pairs
+from skdp.kernel._bounded import OnGrid, short_pairs
+from skdp.kernel._coordinates import FeatureBox
 from skdp.kernel._plain import distinct, each, made_of, within
-from skdp.kernel._statistic import Checked, Statistic, certified, grid_bits, public, refuse
+from skdp.kernel._statistic import Checked, certified, public, refuse
 from skdp.mechanisms import finite_rows
 
 COUNT = 0.3  # weight of the count beside the scores of one column
@@ -48,7 +48,7 @@ class Scores(Checked):
 
 
 @public
-class ScoreMoments(Statistic):
+class ScoreMoments(OnGrid):
     """By group: sums of scores t, of t^2 - 1, and a count; the last column is the group's code.
 
     **Privacy** (add or remove one row): a row of no group, or with NaN or infinity, adds nothing.
@@ -63,23 +63,15 @@ class ScoreMoments(Statistic):
     n_groups: Annotated[int, within(1, MOST_GROUPS)]
     bits: int | None = None  # G = 2^bits; chosen by the kernel
 
-    def inner(self, shape):
-        return replace(shape, n_features=shape.n_features - 1)
+    inner = FeatureBox.inner
 
     def at(self, offer):
-        most = BITS if offer.unit == 1 else WEIGHED_BITS
-        strength = offer.strength / math.sqrt(self.d)
-        return replace(self, bits=grid_bits(strength, noise_bits=NOISE_BITS, most=most))
+        return self.with_bits(offer.strength / math.sqrt(self.d), offer)
 
     @property
     def d(self):
         """The number of columns."""
         return len(self.scores.edges)
-
-    @property
-    def grid(self):
-        """The worth of a score of 1."""
-        return 2**self.bits
 
     @property
     def constant(self):
@@ -90,10 +82,6 @@ class ScoreMoments(Statistic):
     def squared_l2(self):
         return self.d * (self.grid + 1) ** 2 + self.constant**2
 
-    @property
-    def step(self):
-        return 2.0**-self.bits
-
     def total(self, block):
         """Return for every group the sums of t, those of t^2 - 1, and the count."""
         sums = np.zeros((self.n_groups, 2 * self.d + 1), dtype=np.int64)
@@ -102,8 +90,7 @@ class ScoreMoments(Statistic):
         code = np.where(there, block[:, -1], -1)
         there &= (code >= 0) & (code < self.n_groups) & (code == np.floor(code))
         t, code = self.scores.of(block[there, :-1]), code[there].astype(np.int64)
-        pair = [np.rint(self.grid * one).astype(np.int64) for one in (t, t * t - 1)]
-        pair = short_pairs(*pair, (self.grid + 1) ** 2)
+        pair = short_pairs(self.grid * t, self.grid * (t * t - 1), (self.grid + 1) ** 2)
         for g in np.unique(code):
             at = code == g
             sums[g, : self.d], sums[g, self.d : -1] = (one[at].sum(axis=0) for one in pair)
@@ -112,7 +99,7 @@ class ScoreMoments(Statistic):
 
 
 @public
-class ScoreProducts(Statistic):
+class ScoreProducts(OnGrid):
     """Of two columns: the sums of the product of scores, of scores, of 1 - squares, and a count.
 
     **Privacy** (add or remove one row): a row with NaN or infinity adds nothing. Another adds G
@@ -131,8 +118,7 @@ class ScoreProducts(Statistic):
         refuse(shape.n_features != 2, "two columns")
 
     def at(self, offer):
-        most = PAIR_BITS if offer.unit == 1 else WEIGHED_BITS
-        return replace(self, bits=grid_bits(offer.strength, noise_bits=NOISE_BITS, most=most))
+        return self.with_bits(offer.strength, offer, PAIR_BITS)
 
     @property
     def weights(self):
@@ -143,10 +129,6 @@ class ScoreProducts(Statistic):
     @property
     def squared_l2(self):
         return (2**self.bits + 2) ** 2
-
-    @property
-    def step(self):
-        return 2.0**-self.bits
 
     def total(self, block):
         """Return the six sums."""

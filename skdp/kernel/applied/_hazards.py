@@ -6,9 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._coordinates import Design
-from skdp.kernel._gradients import LARGEST, STEPS, OfModel
-from skdp.kernel._plain import distinct, rising
+from skdp.kernel._coordinates import Design, FeatureBox
+from skdp.kernel._gradients import LARGEST, STEPS, OfModel, squares
+from skdp.kernel._plain import distinct, rising, within
 from skdp.kernel._statistic import public, refuse
 from skdp.kernel._sums import GRID
 from skdp.mechanisms import finite_rows
@@ -38,20 +38,17 @@ class HazardStep(OfModel):
 
     design: Design
     radius: float  # R
-    B: Annotated[np.ndarray, "K c"]
-    times: Annotated[np.ndarray, "t", distinct]
-    hazard: Annotated[np.ndarray, "t", rising]
+    B: Annotated[np.ndarray, "K 1"]
+    times: Annotated[np.ndarray, "t", distinct, within(0, math.inf)]
+    hazard: Annotated[np.ndarray, "t", rising, within(0, math.inf)]
     n: float  # number of rows, public or released
     bits: int | None = None
 
-    def inner(self, shape):
-        return replace(shape, n_features=shape.n_features - 1)
+    inner = FeatureBox.inner
 
     def check(self, shape):
         super().check(shape)
-        refuse(self.B.shape[1] != 1, "one score")
-        refuse(len(self.times) < 2 or self.times[0] < 0, "two times, from 0 on")
-        refuse(self.hazard[0] < 0, "a sum of hazards is positive")
+        refuse(len(self.times) < 2, "two times")
 
     def at(self, offer):
         return replace(self, bits=offer.bits(**GRID, power=2, n=self.n))
@@ -82,8 +79,7 @@ class HazardStep(OfModel):
             m = np.clip(m, 0.0, 1.0)
             f = np.trunc((event - m) * root[:, 0] * math.sqrt(1 - CURVATURE) * grid)
             u = np.trunc(q * (CURVATURE**0.25 * np.sqrt(m))[:, None])
-            squares = (np.square(one).sum(axis=1).astype(np.int64) for one in (q, f[:, None], u))
-            of_q, of_f, of_u = squares
+            of_q, of_f, of_u = (squares(one).astype(np.int64) for one in (q, f[:, None], u))
             here = of_q * of_f + of_u**2 <= self.squared_l2
             f[~here], u[~here] = 0.0, 0.0
             total[:, 0] += (f @ q).astype(np.int64)

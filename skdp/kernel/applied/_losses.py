@@ -38,16 +38,13 @@ class LossColumn(RowMap):
         with np.errstate(all="ignore"):
             e = np.clip(y - block[:, 0], -MOST, MOST)
             x = np.clip(y - self.at, -MOST, MOST)
-            if self.what == "covered":
-                value = ((block[:, 1] <= y) & (y <= block[:, 2])).astype(np.float64)
-            elif self.what == "residual":
-                value = e
-            elif self.what == "absolute":
-                value = np.abs(e)
-            elif self.what == "squared":
-                value = np.minimum(e * e, MOST)
-            elif self.what == "pinball":
-                value = np.clip(np.maximum(self.at * e, (self.at - 1) * e), 0, MOST)
-            else:
-                value = x if self.what == "target" else np.minimum(x * x, MOST)
-        return np.where(there, value, np.nan)[:, None]
+            values = {
+                "residual": e,
+                "absolute": np.abs(e),
+                "squared": np.minimum(e * e, MOST),
+                "pinball": np.clip(np.maximum(self.at * e, (self.at - 1) * e), 0, MOST),
+                "target": x,
+                "target squared": np.minimum(x * x, MOST),
+                "covered": (block[:, 1] <= y) & (y <= block[:, -2]),
+            }
+        return np.where(there, values[self.what], np.nan)[:, None]

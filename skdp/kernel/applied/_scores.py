@@ -5,21 +5,16 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import each, numbered, rising, whole, within
+from skdp.kernel._plain import ColumnNumber, distinct, each, made_of, numbered, whole, within
 from skdp.kernel._statistic import OneCell, Rule, Statistic, public, refuse
+from skdp.kernel._terms import ClassCounts
 from skdp.mechanisms import finite_rows
 
 PARTS = 2**8  # of a bin: where in it a score lies
 MOST_ENTRY = 2**22
 GAIN = 2**16  # length of the columns of integers by which prefix sums are measured
-MOST_LEVELS = 2**16
-
-
-def codes_of(block, n_classes):
-    """Return the class of every row, the code in its last column; -1 for rows that are absent."""
-    code = np.asarray(block[:, -1], dtype=np.float64)
-    there = finite_rows(block) & (code >= 0) & (code < n_classes)
-    return np.where(there, code, -1).astype(np.intp)
+MOST_LEVELS, MOST_CLASSES = 2**16, 2**20 + 1
+finite = within(-np.finfo(np.float64).max, np.finfo(np.float64).max)
 
 
 @public
@@ -29,12 +24,8 @@ class OfLevel(Rule):
     **Privacy**: a function of the row.
     """
 
-    column: int
+    column: ColumnNumber
     n_levels: Annotated[int, within(1, MOST_LEVELS)]
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(not 0 <= self.column < shape.n_features, "no such column")
 
     def __call__(self, block):
         """Return the set of every row."""
@@ -63,8 +54,8 @@ class ScoreCells(Statistic):
     """
 
     # bounds of the bins of every column of scores
-    edges: Annotated[np.ndarray, "m e"]
-    positives: Annotated[tuple, "m", each(within(0, 2**20))]
+    edges: Annotated[np.ndarray, "m e", each(distinct), finite]
+    positives: Annotated[tuple, "m", made_of(int), each(within(0, MOST_CLASSES - 1))]
     # (m, q, 2, bins): of negatives and positives, at the left and the right end of a bin
     left: Annotated[np.ndarray, "m q 2 b", whole, within(-MOST_ENTRY, MOST_ENTRY)]
     right: Annotated[np.ndarray, "m q 2 b", whole, within(-MOST_ENTRY, MOST_ENTRY)]
@@ -73,7 +64,6 @@ class ScoreCells(Statistic):
         super().check(shape)
         refuse(len(self.edges) != shape.n_features - 1, "edges for every column of scores")
         refuse(self.edges.shape[1] != self.left.shape[3] + 1, "a bin between two edges")
-        check_bins(self.edges, self.positives)
         refuse(self.left.shape[1] > 2**14 or self.left.shape[3] > 2**14, "at most 2^14 bins")
 
     @cached_property
@@ -106,12 +96,11 @@ class PrefixCells(Statistic):
 
     columns: Annotated[tuple, "k", numbered]
     # bounds of the bins of every column of scores, and its positive class
-    edges: Annotated[np.ndarray, "k e"]
-    positives: Annotated[tuple, "k", each(within(0, 2**20))]
+    edges: Annotated[np.ndarray, "k e", each(distinct), finite]
+    positives: Annotated[tuple, "k", made_of(int), each(within(0, MOST_CLASSES - 1))]
 
     def check(self, shape):
         super().check(shape)
-        check_bins(self.edges, self.positives)
         refuse(not 1 <= self._bins <= 2**13, "1 to 2^13 bins")
 
     @property
@@ -147,18 +136,10 @@ def prefix_matrix(n):
     return matrix
 
 
-def check_bins(edges, positives):
-    """Refuse bounds of bins that do not rise, and classes that are no numbers."""
-    refuse(not np.isfinite(edges).all(), "edges are finite")
-    for row in edges:
-        rising(row, "edges", strictly=True)
-    refuse(any(type(k) is not int for k in positives), "classes are numbers")
-
-
 def _bins_of(block, columns, edges, positives):
     """Yield the bins of rows by each column, of its positive class last, and parts of a bin."""
     block = np.asarray(block)
-    code = codes_of(block, 2**20 + 1)
+    code = ClassCounts(MOST_CLASSES, whole=True).cells(block)
     block, code = block[code >= 0], code[code >= 0]
     for j, own, positive in zip(columns, edges, positives, strict=True):
         at, part = _places(np.asarray(block[:, j], dtype=np.float64), own)
@@ -194,6 +175,6 @@ class ConfusionCells(OneCell):
 
     def cells(self, block):
         block = np.asarray(block)
-        code = codes_of(block, self.n_classes)
+        code = ClassCounts(self.n_classes, whole=True).cells(block)
         largest = np.argmax(np.where(np.isfinite(block[:, :-1]), block[:, :-1], 0), axis=1)
         return np.where(code < 0, -1, code * self.n_classes + largest)

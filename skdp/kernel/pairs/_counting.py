@@ -21,8 +21,9 @@ and are no friends. Groups of a few rows are decided together, by the rule itsel
 
 import numpy as np
 
-from skdp.kernel.pairs._panels import Blocks, count_pairs
+from skdp.kernel.pairs._panels import Blocks, PairCount
 from skdp.mechanisms import finite_rows
+from skdp.mechanisms._tables import blocks
 
 PANEL = 2**17  # pairs of few rows decided together: they stay in the second-level cache
 CELLS = 2**18  # cells of a block of rows
@@ -74,7 +75,7 @@ def _groups(Z):
 def _count_few(Z, members, limit):
     """Count friends in groups of equal sizes, rows of numbers in Z, by the rule itself."""
     counts, size = np.empty(members.shape, dtype=np.int64), members.shape[1]
-    for part in _slices(0, len(members), max(1, PANEL // size**2)):
+    for part in blocks(members, max(1, PANEL // size**2)):
         group = Z[members[part]]
         total = np.zeros((len(group), size, size))
         for column in np.moveaxis(group, 2, 0):
@@ -105,7 +106,7 @@ def count_between(A, B, predicate):
     counts = np.zeros(len(A), dtype=np.int64)
     everyone, near, pivots = np.arange(len(B)), None, 0
     finite = _finite(A, predicate)
-    for part in _slices(0, len(finite), max(1, CELLS // A.shape[1])):
+    for part in blocks(finite, max(1, CELLS // A.shape[1])):
         left = finite[part]
         while left.size:
             if near is None:
@@ -147,21 +148,16 @@ class _PivotBlock:
         if not core.all():
             rows, left, squares = rows[core], left[core], squares[core]
         left = Blocks(left, squares, rows.__getitem__)
-        return core, count_pairs(left, self.blocks, self.predicate)
+        return core, PairCount(left, self.blocks, self.predicate).friends()
 
     def count_within(self):
         """Count the friends of all near rows among themselves, all of them in the core."""
-        return count_pairs(self.blocks, self.blocks, self.predicate)
+        return PairCount(self.blocks, self.blocks, self.predicate).friends()
 
 
 def _finite(X, predicate):
     """Return the indices of rows that the rule can see."""
     finite = np.empty(len(X), dtype=bool)
-    for part in _slices(0, len(X), max(1, CELLS // X.shape[1])):
+    for part in blocks(X, max(1, CELLS // X.shape[1])):
         finite[part] = finite_rows(predicate.rows(X[part]))
     return np.flatnonzero(finite)
-
-
-def _slices(start, stop, step):
-    for first in range(start, stop, step):
-        yield slice(first, min(first + step, stop))

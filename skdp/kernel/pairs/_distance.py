@@ -10,15 +10,6 @@ from skdp.kernel.pairs._public_numbers import real
 from skdp.mechanisms._tables import as_table
 
 
-def bounds_distance(predicate):
-    """Tell whether a core under a predicate, or under one of a class, bounds a distance.
-
-    :class:`DistancePredicate` does. A subclass could call other rows friends, and proofs read the
-    rule: so it does not.
-    """
-    return predicate is DistancePredicate or type(predicate) is DistancePredicate
-
-
 @dataclass(frozen=True)
 class DistancePredicate:
     """Two rows are friends if their Euclidean distance is at most `radius`.

@@ -90,12 +90,9 @@ class Blocks:
         return factors
 
 
-def count_pairs(left, right, predicate):
-    """Count the friends of every row of ``left`` among those of ``right``, or itself."""
-    return _Count(left, right, predicate).friends()
+class PairCount:
+    """The friends of every row of ``left`` among those of ``right``, or itself."""
 
-
-class _Count:
     def __init__(self, left, right, predicate):
         self.left, self.right, self.predicate = left, right, predicate
         self.within = left is right
