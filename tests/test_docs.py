@@ -245,7 +245,13 @@ def test_estimators_are_documented_in_full():
 # --- examples
 
 
-MANY_FITS = ("skdp.marginals", "skdp.additive", "skdp.audit", "skdp.model_selection")
+MANY_FITS = (
+    "skdp.marginals",
+    "skdp.additive",
+    "skdp.audit",
+    "skdp.model_selection",
+    "skdp.metrics",
+)
 ROOMS = [
     pytest.param(room, marks=[pytest.mark.slow] if room in MANY_FITS else [])
     for room in sorted({".".join(name.split(".")[:2]) for name in MODULES})

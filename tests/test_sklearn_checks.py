@@ -108,7 +108,6 @@ def is_loud(estimator):
     return getattr(estimator, "epsilon", None) == 1e4
 
 
-USUAL = {type(estimator) for estimator in ESTIMATORS if not is_loud(estimator)}
 LOCAL = "the core is private: pickles leave it behind, and transform asks for it"
 EXPECTED = {
     "FriendlyCoreFilter": {
@@ -143,10 +142,7 @@ def expected_failures(estimator):
 
 @pytest.mark.parametrize(
     "estimator",
-    [
-        pytest.param(e, marks=[pytest.mark.slow] if is_loud(e) and type(e) in USUAL else [])
-        for e in ESTIMATORS
-    ],
+    [pytest.param(e, marks=[pytest.mark.slow] if is_loud(e) else []) for e in ESTIMATORS],
     ids=repr,
 )
 def test_sklearn_checks(estimator):
@@ -162,7 +158,7 @@ def test_sklearn_checks_without_noise(estimator):
 # Checks that scikit-learn runs on itself and does not hand to others: of classes, whose budgets
 # and roads make no difference to them.
 OF_CLASSES = {type(estimator).__name__: estimator for estimator in ESTIMATORS}
-OF_PARTS = "PrivatePipeline", "PrivateSearchCV"  # several fits each
+QUICK = "PrivateMean", "PrivateStandardScaler", "PrivateKBinsDiscretizer"
 OWN = ["check_param_validation", "check_dataframe_column_names_consistency"]
 OWN_OF_TRANSFORMERS = [
     "check_set_output_transform",
@@ -181,7 +177,7 @@ OWN_OF_TRANSFORMERS = [
 @pytest.mark.parametrize(
     "estimator",
     [
-        pytest.param(e, id=name, marks=[pytest.mark.slow] if name in OF_PARTS else [])
+        pytest.param(e, id=name, marks=[] if name in QUICK else [pytest.mark.slow])
         for name, e in OF_CLASSES.items()
     ],
 )

@@ -175,6 +175,7 @@ def test_what_remains_is_granted_on_hundreds_of_ledgers(composition, n):
     assert promised > 0.8 * n
 
 
+@pytest.mark.slow
 def test_a_basic_ledger_promises_pure_fits_that_it_grants():
     rng = np.random.default_rng(1)
     for _ in range(40):

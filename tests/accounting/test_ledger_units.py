@@ -147,6 +147,7 @@ def test_what_remains_of_a_unit_is_granted_and_no_more(composition, m):
         ledger.charge(ledger.admit(Budget.gaussian(left.epsilon + 0.1, 1e-7)), "fit", unit=unit)
 
 
+@pytest.mark.slow
 def test_a_search_and_a_grid_in_a_ledger_of_several_units():
     ledger = PrivacyLedger(epsilon={"row": 3.0, "group": 6.0}, delta=1e-5, rows_per_group=2)
     search = PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, epsilon=0.3, delta=1e-9)

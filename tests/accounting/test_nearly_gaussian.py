@@ -96,7 +96,9 @@ def _search(epsilon, delta, **parameters):
 
 
 @pytest.mark.parametrize("law", ["geometric", "logarithmic", "poisson"])
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 1e-8), (1.0, 1e-7)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [pytest.param(0.3, 1e-8, marks=pytest.mark.slow), (1.0, 1e-7)]
+)
 def test_a_search_is_nearly_gaussian(law, epsilon, delta):
     budget, ledger = _search(epsilon, delta, n_trials=law), PrivacyLedger(3.0, 1e-5)
     amount, failure = ledger.price(budget)

@@ -175,6 +175,7 @@ def test_releases_before_the_runs_add_up_exactly():
             assert truth <= bound <= selection_delta(trials, mu, x) * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_lines_lie_below_the_mixture():
     """The heart of the proof: l a(u) - a(h(u)) <= sum w_j (l - e^t_j)_+ for all l and u."""
     rng = np.random.default_rng(0)
@@ -208,7 +209,7 @@ def test_one_run_costs_one_run():
 
 
 @pytest.mark.parametrize("eta", [0.0, 1.0, POISSON])
-@pytest.mark.parametrize("before", [0.0, 0.2])
+@pytest.mark.parametrize("before", [pytest.param(0.0, marks=pytest.mark.slow), 0.2])
 def test_the_largest_mu(eta, before):
     trials = trials_of(eta, 8.0)
     for epsilon, delta in ((0.1, 1e-6), (20.0, 1e-3)):

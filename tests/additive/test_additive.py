@@ -128,6 +128,7 @@ def test_few_rows_give_the_prior_or_the_mean_and_a_warning(n):
         assert "bounds=" not in said and ("placeholder" in said) == (not params)
 
 
+@pytest.mark.slow
 def test_noise_is_not_taken_for_a_signal():
     """A false alarm has a chance of at most .05: more than five of 30 one of .003."""
     X = np.random.default_rng(0).normal(size=(3000, 6))
@@ -203,6 +204,7 @@ def _tailed(n=20_000, seed=0):
     return frame, score.to_numpy() + 5 * rng.normal(size=n)
 
 
+@pytest.mark.slow
 def test_a_line_goes_on_where_terms_are_flat():
     frame, y = _tailed()
     line = PrivateAdditiveRegressor(linear=True, extrapolate=True, random_state=0).fit(frame, y)

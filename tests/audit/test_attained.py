@@ -266,7 +266,11 @@ def attained(estimator, X, labels, rows=(), groups=None):
     return ratios
 
 
-LONG = "clusters", "search", "histogram", "groups that are found", "covariance", "additive numbers"
+LONG = (
+    *("clusters", "search", "histogram", "groups that are found", "covariance", "additive numbers"),
+    *("mean", "mean of persons", "trimmed mean", "rows far inside bounds", "sparse columns"),
+    *("classes", "regression", "pure Lloyd", "pure quantile", "mixture", "ends", "far clusters"),
+)
 
 
 @pytest.mark.parametrize(

@@ -56,13 +56,19 @@ ROADLESS = (  # they see the class, whichever way its rows go
     "check_wrong_tables_refused",
     "check_weights_refused",
 )
-LONG = "check_fresh_noise", "check_types_and_layouts", "check_attributes_are_agreed"
+LONG = (
+    *("check_fresh_noise", "check_types_and_layouts", "check_attributes_are_agreed"),
+    "check_always_answers",
+)
 FIRSTS = list({type(estimator): estimator for estimator in reversed(ESTIMATORS)}.values())
 CHOICES = "method", "domain", "bounds", "linear"  # parameters that lead to other releases
 BORROWERS = PrivatePCA | PrivateRidge | PrivateRobustScaler | PrivateStandardScaler
 BORROWERS |= PrivateMinMaxScaler
 FAULTS = BROKEN | BROKEN_TOO | BROKEN_MORE
-HARD = "NamesOfFrames", "ExactTies", "FiftyColumns"  # to find
+HARD = (  # to find
+    *("NamesOfFrames", "ExactTies", "FiftyColumns", "FourthColumn", "LengthWithoutDelta"),
+    *("BoundsFromData", "WritesFile", "ComparesWithNaN", "SinglePrecision", "BothEdges"),
+)
 
 
 def identify(value):
@@ -90,14 +96,14 @@ ROADS = [
 
 def pairs(estimator):
     """Yield every check of an estimator: slow is what takes long, once for each road."""
+    dear, quick = estimator in EXPENSIVE, estimator in FIRSTS and isinstance(estimator, KINDS)
     for twin, check in private_estimator_checks(estimator):
         found, marks = check.func.__name__, []
-        dear = estimator in EXPENSIVE
-        if dear and found in RARE and not (estimator in FIRSTS and isinstance(estimator, KINDS)):
+        if dear and found in RARE and not quick:
             continue
         if found in LAYERS:
             marks = pytest.mark.slow if estimator in ROADS or not dear else pytest.mark.nightly
-        elif dear and found in LONG and not (estimator in FIRSTS and isinstance(estimator, KINDS)):
+        elif dear and (found in LONG or not quick):
             marks = pytest.mark.slow
         elif estimator not in FIRSTS and found in ROADLESS:
             marks = pytest.mark.nightly
@@ -135,6 +141,7 @@ def test_sensitivities_on_more_pairs(estimator):
         conditional_sensitivity(estimator, example_table(), n_pairs=30, random_state=1)
 
 
+@pytest.mark.slow
 def test_a_sound_estimator_of_a_user(rng):
     report = check_private_estimator(SoundMean(), rng.normal(size=(300, 2)))
     assert report.ok and set(report.ratios) == {"count", "sum"}

@@ -77,6 +77,7 @@ def test_forgotten_weights_are_found():
     assert conditional_sensitivity(Count(), X, groups=IDS, n_pairs=40).ratio > 0.9
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_owners_is_found():
     with pytest.raises(AuditFailure, match="attribute first_"):
         non_interference(Telling(), X, groups=IDS, n_transcripts=1)

@@ -15,6 +15,7 @@ def X(rng):
     return rng.normal(size=(100, 2)) * [1, 50] + 3
 
 
+@pytest.mark.slow
 def test_a_sound_estimator_shows_nothing(X):
     report = non_interference(SoundMean(), X)
     assert report.ok and len(report.tables) == 15 and report.n_transcripts == 5
@@ -53,6 +54,7 @@ def test_the_channel_is_named(X, estimator, channel, caplog):
         non_interference(estimator, X, n_transcripts=1)
 
 
+@pytest.mark.slow
 def test_own_tables(X):
     far = {"far": X + 1e7, "near": X + 1}
     report = non_interference(Complains(), X, datasets=far, raise_on_failure=False)

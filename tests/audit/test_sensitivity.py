@@ -76,6 +76,7 @@ def test_noise_that_is_larger_than_needed_is_told(X):
     assert sound.loose == {} and sound.unmoved == () and "No pair" not in str(sound)
 
 
+@pytest.mark.slow
 def test_rows_of_the_auditor_are_tried(X):
     class OneBadRow(SoundMean):
         def total(self, X, rows):
@@ -121,7 +122,10 @@ def pairs(draw, targets):
 
 @pytest.mark.parametrize(
     "estimator",
-    [pytest.param(one, marks=pytest.mark.nightly if one in DEAR else ()) for one in ESTIMATORS],
+    [
+        pytest.param(one, marks=pytest.mark.nightly if one in DEAR else pytest.mark.slow)
+        for one in ESTIMATORS
+    ],
     ids=repr,
 )
 def test_searched_pairs(estimator):

@@ -173,6 +173,7 @@ def test_sound_estimators_pass_every_check(model):
     check_private_estimator(model)
 
 
+@pytest.mark.slow
 def test_leaks_are_found():
     with pytest.raises(AuditFailure, match="classes_"):
         found("check_non_interference", ClassesThatOccur())

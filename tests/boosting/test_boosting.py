@@ -152,6 +152,7 @@ def test_columns_that_say_nothing_are_no_error():
     assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.slow
 def test_sources_in_pieces_give_what_one_table_gives():
     batches = [FRAME[i : i + 3000] for i in range(0, len(FRAME), 3000)]
     for model, y in ((CLASSIFIER, LABEL), (REGRESSOR, NUMBER)):
@@ -189,6 +190,7 @@ def test_pairs_that_are_asked_for(asked):
     assert asked == 1 or len(model.terms_) == 4
 
 
+@pytest.mark.slow
 def test_predictions_rise_and_fall_as_they_are_told():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(20000, 3))

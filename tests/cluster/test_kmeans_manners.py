@@ -77,6 +77,7 @@ def test_the_default_road_is_that_of_counts_and_has_no_failure_events():
     assert friendly.failure_events and any(step.mechanism == "child" for step in friendly.steps)
 
 
+@pytest.mark.slow
 def test_the_friendly_road_is_loaded_when_it_is_taken():
     code = "import sys, skdp.cluster; assert 'skdp.cluster.friendly' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

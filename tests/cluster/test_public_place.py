@@ -77,6 +77,7 @@ def test_what_is_public_is_not_bought(place):
         assert {charge.label for charge in model.privacy_report_.charges} == {"step"}
 
 
+@pytest.mark.slow
 def test_bounds_find_clusters_in_fewer_rows():
     """Off by more than 2 in 150 rows: of 40 fresh fits none with bounds, 7 without."""
     lost = {}

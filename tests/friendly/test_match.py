@@ -72,6 +72,7 @@ def test_symmetric_and_independent_of_position_bit_for_bit(k, d, seed):
         assert np.array_equal(aligned_squares(X[i : i + 1], X[:7], 1 / 7)[0], wide[i, :7])
 
 
+@pytest.mark.slow
 def test_counts_are_the_sums_of_the_matrix_whatever_the_blocks(monkeypatch):
     rng = np.random.default_rng(5)
     X = random_tuples(rng, 40, 3, 2)
@@ -142,7 +143,9 @@ def chain(rng, gamma, k, d):
     return x, y, y + step()
 
 
-@pytest.mark.parametrize("gamma, weaker", [(1 / 7, 1 / 3), (1 / 3, 1.0)])
+@pytest.mark.parametrize(
+    "gamma, weaker", [pytest.param(1 / 7, 1 / 3, marks=pytest.mark.slow), (1 / 3, 1.0)]
+)
 def test_friends_of_friends_match_by_the_composed_permutation(gamma, weaker):
     rng, seen, edge = np.random.default_rng(1), 0, 0.0
     for _ in range(3000):

@@ -85,6 +85,7 @@ def test_no_row_moves_it_by_more_than_declared_in_a_long_run():
     assert worst_ratio(2, 12_000)[0] <= 1
 
 
+@pytest.mark.slow
 def test_it_is_the_rounded_mean_whatever_the_order_and_the_reference():
     rng = np.random.default_rng(3)
     for _ in range(300):

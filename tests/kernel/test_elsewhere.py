@@ -134,7 +134,7 @@ def is_annex(error):
     return isinstance(error, AttributeError) and error.name in ("_rows", "_curator")
 
 
-@pytest.mark.parametrize("groups", [None, True])
+@pytest.mark.parametrize("groups", [None, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("estimator", "make"), [*TINY, *ASKING], ids=name)
 def test_the_same_bits_and_bill(estimator, make, groups):
     try:

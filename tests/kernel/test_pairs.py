@@ -72,7 +72,14 @@ def test_every_question_about_a_sample_has_examples():
     assert {one for one in found if one.__module__.startswith("skdp.")} == set(OF_SAMPLES)
 
 
-@pytest.mark.parametrize("cls", OF_SAMPLES, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    "cls",
+    [
+        pytest.param(cls, marks=[pytest.mark.slow] if cls.__name__ == "HIndex" else [])
+        for cls in OF_SAMPLES
+    ],
+    ids=lambda cls: cls.__name__,
+)
 def test_one_row_moves_it_by_the_bound_and_no_more(cls):
     assert largest(cls, GRID, range(4)) == 1
     assert largest(cls, GRID, range(3), d=3) == 1

@@ -154,7 +154,9 @@ def test_wide_bounds_do_not_hurt_variances(name):
     assert np.median(scales) < 0.1
 
 
-@pytest.mark.parametrize("rows_at_the_bound", [0, 5, 12, 25])
+@pytest.mark.parametrize(
+    "rows_at_the_bound", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 12, 25))]
+)
 def test_rows_that_no_search_sees_are_in_the_interval_of_a_variance(rows_at_the_bound):
     """Without bounds nothing tells of them, and 0 % of intervals hold."""
     x = np.random.default_rng(3).normal(10, 1, (3000, 1))

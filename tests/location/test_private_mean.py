@@ -225,7 +225,7 @@ def test_a_failure_after_the_data_are_read_says_nothing(rng, monkeypatch):
 
 
 @seeded
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_grid_search_over_epsilon_is_billed(rng, tmp_path, n_jobs):
     X = rng.standard_normal((120, 2))
     ledger = PrivacyLedger(epsilon=50.0, delta=1e-5, path=tmp_path / "study.db")

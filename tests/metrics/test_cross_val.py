@@ -200,6 +200,7 @@ def test_what_is_doubted_is_told_once():
     assert len(repr(result)) < 80
 
 
+@pytest.mark.slow
 def test_nothing_is_doubted_of_many_rows():
     X, y = drawn(8_000)
     model = PrivateLogisticRegression(classes=[0, 1])

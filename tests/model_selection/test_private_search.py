@@ -205,6 +205,7 @@ def test_a_mixture_is_chosen_by_its_density_on_held_out_rows():
     assert not hasattr(search, "transform")
 
 
+@pytest.mark.slow
 def test_centres_are_scored_by_distance_and_classes_by_accuracy():
     X = two_clusters()
     search = PrivateSearchCV(

@@ -108,6 +108,7 @@ def test_the_dry_run_sees_columns_and_types_and_no_row():
     assert seen[2] == seen[3]
 
 
+@pytest.mark.slow
 def test_maps_that_leave_out_all_made_up_rows_are_no_reason_to_refuse():
     far = pipe(RowMap(lambda Z: np.sqrt(Z - 1e12)), FriendlyCoreKMeans(2, n_init=1))
     search = PrivateSearchCV(far, {"1__n_init": [1, 2]}, mean_trials=2, epsilon=4.0)
@@ -120,6 +121,7 @@ def frame(n=400):
     return pd.DataFrame({"a": a, "word": words, "b": -a})
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 def test_frames_reach_every_run_by_their_names():
     encoder = OneHotEncoder(categories=[["x", "y"]], handle_unknown="ignore", sparse_output=False)

@@ -144,6 +144,7 @@ def test_a_ledger_of_groups_pays_for_groups_alone():
 # --- the bill of scikit-learn's own search
 
 
+@pytest.mark.slow
 def test_the_bill_of_a_search_tells_what_its_fits_protect():
     alone = GridSearchCV(FriendlyCoreKMeans(random_state=0), CANDIDATES, cv=GroupKFold(3))
     report = search_report(alone.fit(X, groups=IDS))

@@ -72,6 +72,7 @@ def traces(search, k, monkeypatch, capfd, caplog):
     return *(times.sub("", text) for text in (out.out, out.err)), told, stream.randint(2**31)
 
 
+@pytest.mark.slow
 def test_a_search_that_tells_how_many_runs_it_had_breaks_its_promise():
     """Runs release N(0, 1) or N(mu, 1), and their scores are these numbers."""
     trials = trials_of(1.0, 10.0)
@@ -107,6 +108,7 @@ def test_nothing_is_left_of_the_number_of_runs(estimator, candidates, monkeypatc
     assert few == many
 
 
+@pytest.mark.slow
 def test_nothing_is_written_to_disks_and_ledgers(tmp_path):
     own = PrivacyLedger(1e6, 0.5, composition="basic")
     book = PrivacyLedger(1e6, 0.5, composition="basic")

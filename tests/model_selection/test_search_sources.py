@@ -88,6 +88,7 @@ def test_rows_with_gaps_are_absent_or_refused(table):
         search("distance").fit(pieces(gaps))
 
 
+@pytest.mark.slow
 def test_frames_and_targets(table):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(table, columns=["a", "b"])

@@ -187,6 +187,7 @@ def test_a_search_without_routing_fits_rows_and_a_ledger_of_groups_refuses_that(
             FriendlyCoreKMeans(ledger=ledger).fit(X, groups=IDS)
 
 
+@pytest.mark.slow
 def test_with_routing_all_fits_protect_groups():
     ledger = PrivacyLedger(epsilon=30.0, delta=1e-4, unit="group")
     with sklearn.config_context(enable_metadata_routing=True):

@@ -107,7 +107,7 @@ HOSTILE = {
     [
         (1, np.int64),
         (3, np.float64),
-        (16, np.float32),
+        pytest.param(16, np.float32, marks=pytest.mark.slow),
         pytest.param(3, np.float32, marks=pytest.mark.slow),
         pytest.param(16, np.float64, marks=pytest.mark.slow),
         pytest.param(1, np.float64, marks=pytest.mark.slow),
@@ -251,7 +251,10 @@ def test_an_odd_entry_does_not_stop_a_step_of_scikit_learn(step):
         assert all(squared <= allowed for _, squared, allowed in moves(first, second))
 
 
-@pytest.mark.parametrize("dtype", ["Float64", "double[pyarrow]", "float32"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["Float64", *(pytest.param(t, marks=pytest.mark.slow) for t in ("double[pyarrow]", "float32"))],
+)
 def test_frames_of_any_type_are_mapped(dtype):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=list("abc")).astype(dtype)

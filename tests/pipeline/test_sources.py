@@ -226,6 +226,7 @@ def test_workers_are_sent_no_budget_and_no_coins(table, name, monkeypatch):
     assert released(there.fit(pieces(table))) == told
 
 
+@pytest.mark.slow
 def test_frames_come_out_where_they_are_asked_for(table):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(table, columns=["a", "b", "c"])

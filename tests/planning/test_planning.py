@@ -200,6 +200,7 @@ def test_an_error_of_ones_own():
     assert expected.measure == "worst" and np.all(expected.errors > 0)
 
 
+@pytest.mark.slow
 def test_of_chains_the_last_part_is_measured_on_what_it_has_seen():
     rng = np.random.default_rng(0)
     like = rng.normal(size=(2000, 4)) * [1, 10, 100, 1000]
@@ -213,6 +214,7 @@ def test_of_chains_the_last_part_is_measured_on_what_it_has_seen():
     assert helped.median < 0.5 * raw.median
 
 
+@pytest.mark.slow
 def test_models_and_searches_are_measured_inside():
     model = make_private_pipeline(PrivateStandardScaler(), PrivateLogisticRegression(), epsilon=9.0)
     assert abs(model.expected_error(1000, 2, n_sims=2).median) < 0.2
@@ -308,6 +310,7 @@ def test_what_cannot_be_planned_is_said(wrong, message):
 # -- how much epsilon, how many rows --------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_epsilon_that_is_found_is_enough_on_other_rows():
     epsilon = HISTOGRAM.epsilon_for(0.01, 2000)
     other = HISTOGRAM.expected_error(2000, epsilon=epsilon, random_state=1, n_sims=100)

@@ -230,6 +230,7 @@ def test_two_classes_are_one_column_and_rare_levels_are_the_mean():
     assert told[2] == told[3]
 
 
+@pytest.mark.slow
 def test_the_target_goes_to_every_step_that_needs_it():
     frame = table(6000)[["town", "age"]].fillna({"age": 40.0})
     y = 5.0 * (frame.town == "north") + (frame.age > 40)
