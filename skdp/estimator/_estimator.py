@@ -267,10 +267,6 @@ class PrivateEstimator(
         """Return statistics that hang on no release: a table in pieces is read once for them."""
         return (Count(),)
 
-    def _longest(self, n_features):
-        """Return the bytes of arrays in the longest question, if it may be long."""
-        return 0
-
     def _first_sums(self, n_features):
         return asked_first(self._asked_first(n_features))
 

@@ -128,9 +128,9 @@ class Table:
         """Note that something released has low accuracy; see :meth:`skdp.base.Curator.doubt`."""
         self._curator.doubt(text, columns)
 
-    def fails(self, event):
-        """Declare a planned failure event; return its normal quantile, which the log keeps."""
-        return self._log.fails(event, self._curator.fails(event))
+    def fails(self, *events):
+        """Declare planned failure events, of quantiles kept in the log; return the largest."""
+        return max(self._log.fails(event, self._curator.fails(event)) for event in events)
 
     # -- questions ---------------------------------------------------------------------------
 

@@ -90,7 +90,7 @@ def column_scales(sample, *, share, largest):
 def soft_core_centre(sample, count, *, friend_radius, reach, n_rows, spent):
     """Release the average of the soft core, or None where the rows are too few or too spread."""
     mu, d = sample.budget.mu, sample.n_features
-    quantile = max(sample.fails(event) for event in (FIRST_COUNT, SECOND_COUNT, H_INDEX))
+    quantile = sample.fails(FIRST_COUNT, SECOND_COUNT, H_INDEX)
     schedule = locating_shares(
         sample.n, n_rows, mu, d, quantile=quantile, spent=spent, sampled=sample.q < 1
     )

@@ -226,6 +226,7 @@ class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
             )
 
     def _longest(self, n_features):
+        """Return the bytes of arrays in the longest question, for who limits messages."""
         return n_features * bytes_of_a_column(self.n_bins)
 
     def _release(self, table):

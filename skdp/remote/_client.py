@@ -291,8 +291,7 @@ class _Holder:
             if time.monotonic() - self._asked > KEPT:  # the holder may have closed it
                 self.close()
                 self._open = self._connection()
-            self._open.request(method, path, body, headers)
-            answer = self._open.getresponse()
+            answer = self._answer_to(method, path, body, headers)
             told, self._asked = answer.read(), time.monotonic()
         except (OSError, HTTPException) as error:
             self._asked = -math.inf
@@ -302,6 +301,15 @@ class _Holder:
         if answer.status != 200:
             raise Withheld(f"{self._url} refused the request with status {answer.status}")
         return told
+
+    def _answer_to(self, *request):
+        """Return the answer to a request, sent at once: two pieces would wake the holder twice."""
+        pieces = []
+        self._open.send = pieces.append
+        self._open.request(*request)
+        del self._open.send
+        self._open.send(b"".join(pieces))
+        return self._open.getresponse()
 
     def _connection(self):
         parts = urlsplit(self._url)

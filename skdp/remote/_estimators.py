@@ -109,7 +109,8 @@ def refuse_annex(estimator):
 def refuse_long(estimator, n_columns, most):
     """Raise PlanError if a request may be longer than ``most`` bytes: by parameters alone."""
     for one in _parts_of(estimator):
-        if one._longest(n_columns) * 4 / 3 + BESIDE > most:  # arrays are written in base 64
+        longest = one._longest(n_columns) if hasattr(one, "_longest") else 0
+        if longest and longest * 4 / 3 + BESIDE > most:  # arrays are written in base 64
             raise PlanError(LONG.format(type(one).__name__, most))
 
 

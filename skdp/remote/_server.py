@@ -7,8 +7,11 @@ import secrets
 import socket
 import threading
 import time
+from asyncio import get_running_loop
 from collections import Counter
-from contextlib import asynccontextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -20,7 +23,7 @@ from skdp.remote._workers import Workers
 __all__ = ["Door", "serve"]
 
 LOG = logging.getLogger("skdp.remote")
-EXTRA = "the server of skdp.remote needs starlette and uvicorn: pip install 'skdp[serve]'"
+EXTRA = "the server of skdp.remote needs uvicorn: pip install 'skdp[serve]'"
 MOST_OPENING = 2**20  # bytes of a request for a fit: this process reads it as JSON
 MOST_LOGGED = 2000  # characters of what is logged
 MOST_HEAD = 200  # of a message that is not read
@@ -56,7 +59,7 @@ class Door:
         self._fits, self._lock, self.stops = {}, threading.Lock(), 0
         self._numbers = count(1)  # of fits, in the log
 
-    def tables(self, analyst):
+    def tables(self, analyst, _=b""):
         """Return what is public of the tables of an analyst, and what is left of the budget."""
         _note(analyst, "tables", None, "", "answered")
         told = {}
@@ -115,7 +118,7 @@ class Door:
             self._end(fit, name)
         return answer
 
-    def end(self, analyst, name):
+    def end(self, analyst, name, _=b""):
         """End a fit; it stays charged."""
         fit = self._of(analyst, name)
         _note(analyst, "end", fit and fit.number, "", "ended" if fit else "no such fit")
@@ -158,7 +161,7 @@ class _Fit:
 
     def __init__(self, analyst, line, number):
         self.analyst, self.number, self.ended = analyst, number, False
-        self._line, self._told = line, line.makefile("rb")
+        self._line, self._told = line, line.makefile("rb", 2**16)
         self.asked, self._lock = time.monotonic(), threading.Lock()
 
     def line(self, text):
@@ -247,77 +250,72 @@ def application(door):
     An analyst has at most so many requests at a time, each of which has a thread: nobody waits for
     another.
     """
-    try:
-        from anyio.to_thread import current_default_thread_limiter
-        from starlette.applications import Starlette
-        from starlette.concurrency import run_in_threadpool
-        from starlette.requests import ClientDisconnect
-        from starlette.responses import Response
-        from starlette.routing import Route
-    except ImportError:
-        raise ImportError(EXTRA) from None
     at_once, asking = door.holdings.limits.open_fits + MORE_AT_ONCE, Counter()
+    threads, most = (
+        ThreadPoolExecutor(at_once * len(door.holdings.tokens)),
+        door.holdings.limits.body,
+    )
 
-    def said(told, status=200):
-        return Response(told, status_code=status, media_type="application/json")
+    async def application(scope, receive, send):
+        status, told = await answer_to(scope, receive)
+        head = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(told))]
+        await send({"type": "http.response.start", "status": status, "headers": head})
+        await send({"type": "http.response.body", "body": told})
 
-    def refused(request, analyst, status, why, head=b""):
-        asked = f"{request.method} {request.url.path.split('/')[1]}"[:MOST_HEAD]  # no name of a fit
-        _note(analyst, "none", None, f"{asked} {_head(head)}", why)
-        return said(FAILED, status)
-
-    def analyst_of(request):
-        kind, _, token = request.headers.get("authorization", "").partition(" ")
-        return door.holdings.analyst(token) if kind == "Bearer" else None
-
-    async def answer_of(act, analyst, request):
-        body, most = bytearray(), door.holdings.limits.body
+    async def answer_to(scope, receive):
+        kind, _, token = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
+        analyst = door.holdings.analyst(token.decode("latin-1")) if kind == b"Bearer" else None
+        match scope["method"], scope["path"].split("/")[1:]:
+            case "GET", ["tables"]:
+                act = partial(door.tables, analyst)
+            case "POST", ["fits"]:
+                act = partial(door.open, analyst)
+            case "POST", ["fits", name]:
+                act = partial(door.ask, analyst, name)
+            case "DELETE", ["fits", name]:
+                act = partial(door.end, analyst, name)
+            case _:
+                act = None
+        if analyst is None or act is None:
+            why = "no such address" if act is None else "an unknown token"
+            return refused(scope, analyst, 404 if act is None else 401, why)
+        if asking[analyst] >= at_once:
+            return refused(scope, analyst, 429, f"more than {at_once} at a time")
+        asking[analyst] += 1
+        body = bytearray()
         try:
-            async for part in request.stream():
+            async for part in parts_of(receive):
                 body += part
                 if len(body) > most:
-                    return refused(request, analyst, 413, f"longer than {most} bytes", body)
-            return said(await run_in_threadpool(act, analyst, bytes(body), **request.path_params))
-        except ClientDisconnect:
-            return refused(request, analyst, 400, "broken off", body)
+                    return refused(scope, analyst, 413, f"longer than {most} bytes", body)
+            return 200, await get_running_loop().run_in_executor(threads, act, bytes(body))
+        except EOFError:
+            return refused(scope, analyst, 400, "broken off", body)
         except Exception:
             LOG.exception("a request failed")
-            return refused(request, analyst, 200, "failed", body)
+            return refused(scope, analyst, 200, "failed", body)
+        finally:
+            asking[analyst] -= 1
 
-    def of_analyst(act):
-        async def answer(request):
-            analyst = analyst_of(request)
-            if analyst is None:
-                return refused(request, None, 401, "an unknown token")
-            if asking[analyst] >= at_once:
-                return refused(request, analyst, 429, f"more than {at_once} at a time")
-            asking[analyst] += 1
-            try:
-                return await answer_of(act, analyst, request)
-            finally:
-                asking[analyst] -= 1
+    return application
 
-        return answer
 
-    async def nowhere(request, error):
-        return refused(request, analyst_of(request), error.status_code, "no such address")
+async def parts_of(receive):
+    """Yield the parts of a message; raise EOFError if it breaks off."""
+    more = True
+    while more:
+        part = await receive()
+        if part["type"] == "http.disconnect":
+            raise EOFError
+        yield part.get("body", b"")
+        more = part.get("more_body", False)
 
-    @asynccontextmanager
-    async def lifespan(_):
-        current_default_thread_limiter().total_tokens = at_once * len(door.holdings.tokens) + 1
-        yield
-        door.close()
 
-    acts = [
-        ("GET", "/tables", lambda analyst, body: door.tables(analyst)),
-        ("POST", "/fits", door.open),
-        ("POST", "/fits/{name}", lambda analyst, body, name: door.ask(analyst, name, body)),
-        ("DELETE", "/fits/{name}", lambda analyst, body, name: door.end(analyst, name)),
-    ]
-    routes = [Route(path, of_analyst(act), methods=[method]) for method, path, act in acts]
-    return Starlette(
-        routes=routes, lifespan=lifespan, exception_handlers={404: nowhere, 405: nowhere}
-    )
+def refused(scope, analyst, status, why, head=b""):
+    """Log a message that reached no fit, without the name of one; return status and answer."""
+    address = scope["path"].partition("/")[2].partition("/")[0][:MOST_HEAD]
+    _note(analyst, scope["method"][:MOST_HEAD], None, f"{address} {_head(head)}", why)
+    return status, FAILED
 
 
 def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=None, key=None):
@@ -341,7 +339,7 @@ def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=Non
     Raises
     ------
     ImportError
-        Without starlette and uvicorn: ``pip install "skdp[serve]"``.
+        Without uvicorn: ``pip install "skdp[serve]"``.
 
     See Also
     --------
@@ -367,7 +365,7 @@ def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=Non
     tls = {"ssl_certfile": certificate, "ssl_keyfile": key} if certificate else {}
     quiet = {"access_log": False, "log_level": "warning"}
     quiet |= {"server_header": False, "date_header": False}  # analysts would parse them
-    quiet |= {"ws": "none"}  # all that is asked comes by one road
+    quiet |= {"ws": "none", "lifespan": "off"}  # all that is asked comes by one road
     times = {"timeout_keep_alive": 60, "timeout_graceful_shutdown": 1}  # no fit is open by then
 
     class Server(uvicorn.Server):

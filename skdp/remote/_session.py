@@ -57,7 +57,7 @@ class Session:
         self.done = 0
 
     def line(self, text, note=lambda requests: None):
-        """Return the line that answers a line; ``note`` hears what it asks before that is done."""
+        """Return the line that answers a line; ``note`` hears the requests that it has."""
         self.done = 0
         try:
             asked = json.loads(text)
@@ -143,15 +143,10 @@ class Session:
 
     def serve(self, stream):
         """Answer lines until there are no more, each by two: what it asks, what was done of it."""
-
-        def note(requests):
-            stream.write(json.dumps(noted(requests)).encode())
-            stream.flush()  # whatever becomes of this process
-
         while line := stream.readline(MOST_LINE):
-            whole = line.endswith(b"\n")  # what comes after a part of a line is no line
-            told = self.line(line if whole else b"", note)
-            stream.write(f"\n{self.done} {told}\n".encode())
+            whole, asked = line.endswith(b"\n"), []  # what comes after a part of a line is no line
+            told = self.line(line if whole else b"", asked.extend)
+            stream.write(f"{json.dumps(noted(asked))}\n{self.done} {told}\n".encode())
             stream.flush()
             if not whole:
                 break

@@ -176,7 +176,7 @@ def test_a_line_that_is_too_long_ends_the_talk(monkeypatch):
         spent = curator.remaining
         stream.write(b" " * 2000 + question + b"\n")  # the rest of it would be a question
         stream.flush()
-        assert stream.readlines() == [b"\n", b'0 {"no": {"kind": "Withheld"}}\n']
+        assert stream.readlines() == [b"[]\n", b'0 {"no": {"kind": "Withheld"}}\n']
     thread.join()
     assert curator.remaining == spent
 

@@ -101,23 +101,21 @@ class PrefixCells(Statistic):
 
     def check(self, shape):
         super().check(shape)
-        refuse(not 1 <= self._bins <= 2**13, "1 to 2^13 bins")
+        refuse(not self.columns or not 2 <= self.edges.shape[1] <= 2**13 + 1, "1 to 2^13 bins")
 
     @property
-    def _bins(self):
-        return self.edges.shape[1] - 1
+    def _matrix(self):
+        return prefix_matrix(self.edges.shape[1] - 1)
 
     @cached_property
     def squared_l2(self):
-        return len(self.edges) * int(np.square(prefix_matrix(self._bins)).sum(axis=0).max())
+        return len(self.edges) * int(np.square(self._matrix).sum(axis=0).max())
 
     def total(self, block):
         """Return the sums of every column, of the others and the positives, shape (2 k bins,)."""
-        sums = []
-        for at, _ in _bins_of(block, self.columns, self.edges, self.positives):
-            n = np.bincount(at, minlength=2 * self._bins).reshape(2, -1).astype(np.int64)
-            sums.append(n @ prefix_matrix(self._bins).T)
-        return np.concatenate(sums).ravel()
+        found = _bins_of(block, self.columns, self.edges, self.positives)
+        n = [np.bincount(at, minlength=2 * len(self._matrix)) for at, _ in found]
+        return np.ravel(np.reshape(n, (2 * len(n), -1)).astype(np.int64) @ self._matrix.T)
 
 
 @lru_cache(maxsize=4)
