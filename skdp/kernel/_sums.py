@@ -92,19 +92,44 @@ class Distances(OneCell):
 
     def check(self, shape):
         super().check(shape)
-        last = 0 if self.starts is None else self.starts[-1]
-        refuse(last >= self.bins.n_bins, "cells have bins")
+        refuse(self.starts is not None and self.starts[-1] >= self.bins.n_bins, "cells have bins")
 
     @property
     def size(self):
         return self.bins.n_bins if self.starts is None else len(self.starts)
 
     def cells(self, block):
-        at = self.bins.index(row_norms(block, center=self.center, scale=self.scale))
-        if self.starts is None:
-            return at
-        joined = np.searchsorted(self.starts, np.arange(self.bins.n_bins), side="right") - 1
-        return np.append(joined, -1)[at]  # of no bin, -1, the last
+        return self._cells(row_norms(block, center=self.center, scale=self.scale))
+
+    def _cells(self, lengths):
+        at = np.arange(self.bins.n_bins)
+        at = at if self.starts is None else np.searchsorted(self.starts, at, side="right") - 1
+        return np.append(at, -1)[self.bins.index(lengths)]
+
+
+@public
+class FarthestEntry(Distances):
+    """In which column a row is farthest from a point, in units of that column, and how far.
+
+    There are the cells of the first column, then those of the second, and so on. Of equal columns
+    the first is taken. Rows that are nearer than the first cell as a whole are in none.
+
+    **Privacy** (add or remove one row): a row is in one cell of those of all columns together, as a
+    function of itself and of public numbers, or in none.
+    """
+
+    @property
+    def size(self):
+        return len(self.center) * super().size
+
+    def cells(self, block):
+        at = super().cells(block)
+        far = at >= 0
+        with np.errstate(over="ignore"):
+            z = np.abs(block[far] - self.center) / (1.0 if self.scale is None else self.scale)
+        cell = self._cells(z.max(axis=1))
+        at[far] = np.where(cell < 0, -1, z.argmax(axis=1) * super().size + cell)
+        return at
 
 
 @public

@@ -28,6 +28,7 @@ from skdp.location._column_strategies import (
     with_deviation,
 )
 from skdp.location._counted import ROW_COUNT, CountedTable, release_count
+from skdp.location._far_columns import FAR_COLUMNS, with_far_columns
 from skdp.location._locate import COLUMN_SCALES, CORE_COUNT, FRIENDS, RING, SOFT_CORE
 from skdp.location._location_estimate import (
     CLOSER,
@@ -70,7 +71,7 @@ def mean_plan(budget: Budget) -> Plan:
     """Return the plan of :func:`private_mean`."""
     scales = COLUMN_SCALES, LIKENESS, SCALE_LOOKS, SCALES_AGAIN
     core = RING, *scales, NORMS, CORE_COUNT, FRIENDS, SOFT_CORE, MEDIAN, CLOSER
-    steps = (ROW_COUNT, *COLUMN_STEPS, *core, DISTANCES, FINAL_SUM, ROWS_KEPT)
+    steps = (ROW_COUNT, *COLUMN_STEPS, *core, DISTANCES, FAR_COLUMNS, FINAL_SUM, ROWS_KEPT)
     names = ("first count", "second count", "h-index")
     return Plan(budget, steps, tuple((name, budget.failure / 3) for name in names))
 
@@ -156,6 +157,7 @@ def _found_together(counted, where, seen, surveys, accuracy, *, trim):
         counted.table.doubt(DROWNED)
     if seen.missed is not None:
         counted.table.doubt(THIN, columns=seen.missed)
+    clip = clip if trim else with_far_columns(counted, where, clip)
     return release_clipped_mean(counted, where, clip, trim=trim)
 
 

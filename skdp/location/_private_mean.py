@@ -331,8 +331,9 @@ class PrivateMean(WeightsMixin, VectorMixin, CentringMixin, PrivateEstimator):
         and for clipping, which may reach further to one side than to the other; they are infinite
         where nothing is known. Rows that are too few to be seen and far away may escape them: with
         fewer than some 3000 sqrt(n_features) / epsilon rows, columns that are mostly zeros do so,
-        and a twentieth of the rows that lies far from all others, such as a code of 999; with
-        more, columns with a heavy tail (user guide "Means of real columns"). ``bounds`` cure that.
+        and a twentieth of the rows that lies far from all others, such as a code of 999, or a
+        hundredth with fewer than 10,000 / epsilon; with more, some columns with a heavy tail (user
+        guides "Private mean" and "Means of real columns"). ``bounds`` cure that.
 
         Parameters
         ----------

@@ -12,7 +12,7 @@ import numpy as np
 from skdp.accounting import Budget
 from skdp.kernel._bins import LogBins
 from skdp.kernel._statistic import Offer
-from skdp.kernel._sums import BallSum, Count, Distances, KeptRows, RowsWithGaps
+from skdp.kernel._sums import BallSum, Count, Distances, FarthestEntry, KeptRows, RowsWithGaps
 
 __all__ = ["OFFER", "all_examples", "hostile", "wild"]
 
@@ -47,17 +47,21 @@ def _ball(cls):
     return make
 
 
-def _distances(rng):
-    d = int(rng.integers(1, 5))
-    bins = LogBins(int(rng.choice([1, 2, 8])))
-    starts = np.array([0, 3, 900]) if rng.random() < 0.5 else None
-    return Distances(np.zeros(d), bins, wild(rng, d), starts), hostile(rng, d)
+def _distances(cls):
+    def make(rng):
+        d = int(rng.integers(1, 5))
+        bins = LogBins(int(rng.choice([1, 2, 8])))
+        starts = np.array([0, 3, 900]) if rng.random() < 0.5 else None
+        return cls(np.zeros(d), bins, wild(rng, d), starts), hostile(rng, d)
+
+    return make
 
 
 EXAMPLES = {
     RowsWithGaps: lambda rng: (RowsWithGaps(), hostile(rng, 3)),
     Count: lambda rng: (Count(*map(bool, rng.random(2) < 0.5)), hostile(rng, 3)),
-    Distances: _distances,
+    Distances: _distances(Distances),
+    FarthestEntry: _distances(FarthestEntry),
     BallSum: _ball(BallSum),
     KeptRows: _ball(KeptRows),
 }

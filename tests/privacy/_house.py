@@ -688,8 +688,8 @@ ENGINE_FILES = {
             """,
         "location": """
             bounded_moments choice clip column_scales column_strategies
-            soft_core_location counted gaps rank_search friendly locate mean measure places public
-            column_table rank_release reach release schedule sides location_estimate
+            soft_core_location counted far_columns gaps rank_search friendly locate mean measure
+            places public column_table rank_release reach release schedule sides location_estimate
             """,
     }.items()
     for name in names.split()
