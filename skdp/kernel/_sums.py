@@ -13,6 +13,7 @@ from skdp.kernel._statistic import OnBall, OneCell, Statistic, grid_bits, public
 from skdp.kernel._table import opened
 from skdp.mechanisms import ball_sum, box_rows, finite_rows, gram_sum, row_norms
 from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._tables import blocks
 from skdp.readers import ArrayRows
 
 BITS = 20  # a row of the length of the clip radius is 2^20 grid units long
@@ -124,11 +125,14 @@ class FarthestEntry(Distances):
 
     def cells(self, block):
         at = super().cells(block)
-        far = at >= 0
-        with np.errstate(over="ignore"):
-            z = np.abs(block[far] - self.center) / (1.0 if self.scale is None else self.scale)
-        cell = self._cells(z.max(axis=1))
-        at[far] = np.where(cell < 0, -1, z.argmax(axis=1) * super().size + cell)
+        far, scale = np.flatnonzero(at >= 0), 1.0 if self.scale is None else self.scale
+        for part in blocks(block):
+            rows = far[slice(*np.searchsorted(far, (part.start, part.stop)))]
+            with np.errstate(over="ignore"):
+                z = np.abs(block[rows] - self.center) / scale
+            column = z.argmax(axis=1)
+            cell = self._cells(z[np.arange(len(z)), column])
+            at[rows] = np.where(cell < 0, -1, column * super().size + cell)
         return at
 
 

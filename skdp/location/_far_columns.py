@@ -20,6 +20,7 @@ __all__ = ["FAR_COLUMNS", "with_far_columns"]
 FAR_COLUMNS = Step("far columns", at_most=0.1, of=(FarthestEntry,))
 PART = 0.1  # of what is left
 MOST_COLUMNS = 1000
+ENOUGH = 2000  # rows of a column, times mu, from which on lengths tell: doc/private_mean.rst
 TINY = float(np.finfo(np.float64).tiny)
 OCTAVES = 12
 EDGES = np.exp2(np.append(-0.5, np.arange(OCTAVES)))  # of clip radii
@@ -46,7 +47,8 @@ def with_far_columns(counted, where, clip):
     released centre, in released scales: a row is in one cell of all columns together, as a function
     of itself. So the sensitivity is 1, whatever the number of columns.
     """
-    if counted.d > MOST_COLUMNS or clip.hidden:
+    many = counted.n * counted.table.budget.mu > ENOUGH * counted.d
+    if counted.d > MOST_COLUMNS or clip.hidden or many:
         return clip
     scale = np.clip(where.scale * bounded(clip.radius), TINY, LARGEST)
     asked = FarthestEntry(where.origin, BINS, scale, STARTS)

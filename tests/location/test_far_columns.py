@@ -74,3 +74,5 @@ def test_the_bill_names_the_release():
     assert float(far.share) == pytest.approx(0.1 * float(far.share + final.share))
     trimmed = PrivateMean(random_state=0, trim=True).fit(X).privacy_report_.charges
     assert "far columns" not in {c.label for c in trimmed}
+    many = PrivateMean(epsilon=40.0, random_state=0).fit(X).privacy_report_.charges
+    assert "far columns" not in {c.label for c in many}
