@@ -96,7 +96,6 @@ TAKEN = {  # what a field may hold that is declared as one thing
     str: str | np.str_,
     tuple: list | tuple,
     list: list | tuple,
-    np.ndarray: np.ndarray | list | tuple,
 }
 PYTHON = {"b": bool, "i": int, "u": int, "f": float, "U": str}
 NO_NUMBER = np.empty(1)
@@ -228,7 +227,9 @@ def own(x):
 
     Nothing of the caller's comes along: no attribute of the instance that hides one of its class,
     no array that changes later, no derived number or array with operators of its own, which rows
-    would be handed to. Numbers are those of Python, and arrays have 64 bits: fewer would wrap.
+    would be handed to. Numbers are those of Python, and arrays have 64 bits: fewer would wrap. A
+    tuple in the place of an array becomes one: arithmetic with None or a text in it raises for some
+    rows.
     """
     if is_dataclass(x) and not isinstance(x, type):
         refuse(not registered(x), "a class that is not public")
@@ -236,11 +237,14 @@ def own(x):
         held = {field.name: getattr(x, field.name, missing) for field in fields(x)}
         refuse(any(value is missing for value in held.values()), "a field is missing")
         for name, value in held.items():
+            if isinstance(value, list | tuple) and not _fits_annotation(hints.get(name), value):
+                value = held[name] = np.asarray(own(value))
             refuse(not _fits_annotation(hints.get(name), value), f"{name} is of another type")
             if isinstance(value, np.ndarray) and value.ndim == 0:
                 held[name] = value if _fits_annotation(hints.get(name), NO_NUMBER) else value[()]
         return type(x)(**{name: own(value) for name, value in held.items()})
     if isinstance(x, np.ndarray):
+        refuse(x.dtype.kind not in "fiub", "arrays are of numbers")
         with np.errstate(over="ignore"):
             return np.array(x, dtype=_wide(x.dtype), order="K")
     if isinstance(x, list | tuple):

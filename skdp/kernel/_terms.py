@@ -187,8 +187,9 @@ class TermScores:
         wrong = tuple(map(np.shape, self.tables)) != tuple((outputs, n) for n in sizes)
         refuse(wrong, "a table for every feature")
         refuse(np.shape(self.intercept) != (outputs, 1), "an intercept for every output")
-        all_of = [np.asarray(part) for part in (self.intercept, *self.tables)]
-        refuse(any(part.dtype != np.int64 for part in all_of), "scores are integers")
+        all_of = self.intercept, *self.tables
+        integers = (isinstance(one, np.ndarray) and one.dtype == np.int64 for one in all_of)
+        refuse(not all(integers), "scores are integers")
         refuse(sum(int(np.abs(p).max()) for p in all_of) > MOST_SCORE, "scores are at most 2^61")
 
     def of(self, block):

@@ -8,7 +8,7 @@ import copy
 import json
 import pickle
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +17,7 @@ import pytest
 from skdp import PrivateMean
 from skdp._unread import Unread
 from skdp.accounting import Budget, Plan, Step
+from skdp.audit._statistics import shape_of
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.gate._curator import Curator
 from skdp.kernel._bins import LogBins, UniformCells
@@ -33,6 +34,7 @@ from skdp.readers import ArrayRows
 from tests._curators import CannedCurator
 from tests._estimators import ESTIMATORS
 from tests.kernel._elsewhere import Holder, Line, handle, sent
+from tests.kernel._examples import all_examples
 
 REFUSED = (ValueError, TypeError, ArithmeticError, PlanError, BudgetExceeded)
 WITHHELD = (*REFUSED, RuntimeError, AttributeError)
@@ -253,6 +255,14 @@ REFUSALS = {
     "a centre of times": ask(ball(center=np.zeros(3, dtype="datetime64[s]"))),
     "a centre of records": ask(ball(center=np.zeros(3, dtype=[("a", float)]))),
     "a centre that is a number": ask(ball(center=0.0)),
+    "a centre that is a tuple of nothing": ask(ball(center=(None,) * 3)),
+    "a centre that is a list of texts": ask(ball(center=["a", "b", "c"])),
+    "cells seen from nothing": ask(
+        ColumnCells(np.array([0]), (UniformCells(0.0, 1.0, 5),), center=(None,))
+    ),
+    "cells in the unit of a text": ask(
+        ColumnCells(np.array([0]), (UniformCells(0.0, 1.0, 5),), unit=("1",))
+    ),
     "a scale for each row": ask(ball(scale=np.ones((20, 1)))),
     "a scale of another length": ask(ball(scale=np.ones(2))),
     "a scale of 0": ask(ball(scale=np.zeros(3))),
@@ -369,6 +379,30 @@ def test_a_hostile_question_is_refused(name, remote):
     with pytest.raises(WITHHELD if remote else REFUSED):
         REFUSALS[name](scene.table)
     assert scene.untouched()
+
+
+@pytest.mark.parametrize("odd", [None, "x", (), Fraction(1, 2), 2**64, Count()])
+def test_an_array_is_no_tuple_of_other_things(odd):
+    """Arithmetic with them would raise for rows that are there, and for no others."""
+    tried = 0
+    for make in all_examples().values():
+        statistic, block = make(np.random.default_rng(0))
+        for field in fields(statistic):
+            value = getattr(statistic, field.name)
+            if isinstance(value, np.ndarray) and value.size:
+                entries = value.astype(object)
+                entries.flat[0] = odd
+                with pytest.raises(ValueError):
+                    other = own(replace(statistic, **{field.name: tuple(entries.tolist())}))
+                    other.check(shape_of(statistic, block))
+                tried += 1
+    assert tried > 30
+
+
+def test_a_tuple_of_numbers_becomes_an_array():
+    for center in ((0, 1.5, 2), [0, 1.5, 2]):
+        held = own(ball(center=center)).center
+        assert held.dtype == np.float64 and held.tolist() == [0.0, 1.5, 2.0]
 
 
 def test_honest_questions_are_answered():
