@@ -179,6 +179,8 @@ class _Fit:
             done, _, answer = self._told.readline(MOST_LINE).partition(b" ")
             if not answer.endswith(b"\n"):
                 raise OSError
+            # rows may have raised what is withheld: each such answer costs a fit
+            self.ended = answer.rstrip() == FAILED
             return asked, int(done), answer
         except (OSError, ValueError):  # it has ended, maybe while it wrote
             self.ended = True

@@ -74,6 +74,7 @@ NAMED = {
     "rows with gaps": "RowsWithGaps: a count; tables here have no gaps",
     "likeness": "RingLikeness, on all small tables: tests/kernel/_examples_samples.py",
     "scale looks": "RingColumns, as 'column scales': tests/kernel/test_pairs.py",
+    "far columns": "FarthestEntry, one cell of a row: tests/location/test_far_columns.py",
     "scales again": "ColumnCells in scaled units: tests/kernel/_examples_columns.py",
     "level sums": "ResidualSum, as 'gradients': tests/kernel/_examples_additive.py",
     "entries beyond": "EdgeCells: tests/kernel/_examples_columns.py",
