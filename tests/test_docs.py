@@ -251,6 +251,7 @@ MANY_FITS = (
     "skdp.audit",
     "skdp.model_selection",
     "skdp.metrics",
+    "skdp.stats",
 )
 ROOMS = [
     pytest.param(room, marks=[pytest.mark.slow] if room in MANY_FITS else [])

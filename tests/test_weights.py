@@ -248,6 +248,7 @@ def test_a_column_that_is_named_is_none_of_the_rows_that_a_fit_maps(model, named
             assert len(made) == 2000 and list(fitted.feature_names_in_) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_estimates_are_those_of_scikit_learn_with_the_same_weights():
     X, w = _rows(20000)
     made = {"epsilon": 50.0, "random_state": 0}

@@ -52,6 +52,7 @@ def _moved(estimator, seed):
     return max(moved / allowed for _, moved, allowed in moves(run.records, again.records))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 @pytest.mark.parametrize("cap", [1, 3])
 def test_a_row_of_a_group_may_move_a_release_by_two_steps_and_not_by_more(cap):

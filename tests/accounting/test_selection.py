@@ -208,6 +208,7 @@ def test_one_run_costs_one_run():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eta", [0.0, 1.0, POISSON])
 @pytest.mark.parametrize("before", [pytest.param(0.0, marks=pytest.mark.slow), 0.2])
 def test_the_largest_mu(eta, before):
@@ -259,6 +260,7 @@ def test_small_deltas_and_impossible_parameters():
             selection_delta(trials, *wrong)
 
 
+@pytest.mark.slow
 def test_a_poisson_law_of_a_thousand_runs_has_a_price():
     """Its abscissae go down to e^-1000: products of them are zero."""
     trials = trials_of(POISSON, 1000.0)

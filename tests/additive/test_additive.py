@@ -261,6 +261,7 @@ def test_probabilities_of_a_rare_class_that_one_column_tells_are_calibrated():
         assert abs(model.fit(X, y).predict_proba(X)[:, 1].mean() / y.mean() - 1) < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "epsilon", "tail"),
     [(PrivateAdditiveRegressor, 1.0, 3.0), (PrivateBoostingRegressor, 0.3, 3.0)]

@@ -71,6 +71,12 @@ HARD = (  # to find
 )
 
 
+# one of every check that is not hard to find
+QUICK_FAULTS = {
+    check: fault for fault, check in FAULTS.items() if fault.__name__ not in HARD
+}.values()
+
+
 def identify(value):
     return value.func.__name__ if isinstance(value, partial) else repr(value)
 
@@ -122,6 +128,7 @@ def test_public_estimators(estimator, check):
 QUICK = [e for e in FIRSTS if isinstance(e, KINDS)]  # one of each kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [pytest.param(e, marks=[] if e in QUICK else [pytest.mark.slow]) for e in ESTIMATORS],
@@ -167,7 +174,7 @@ def test_errors_of_an_estimator_are_failures_of_its_audit(monkeypatch):
 @pytest.mark.parametrize(
     "broken",
     [
-        pytest.param(fault, marks=[pytest.mark.slow] if fault.__name__ in HARD else [])
+        pytest.param(fault, marks=[] if fault in QUICK_FAULTS else [pytest.mark.slow])
         for fault in FAULTS
     ],
     ids=lambda cls: cls.__name__,

@@ -35,6 +35,7 @@ QUICK = "map first", "bounded", "marginals of a frame"
 DEAR = "encoders", "columns", "imputer", "means of levels first", "synthetic rows"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in COMPOSED],

@@ -33,6 +33,7 @@ def test_a_sound_estimator_attains_its_sensitivity(X):
     assert report.ratio == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [NoClip(), ExactCentre(), BoxForBall()], ids=repr)
 def test_values_that_move_too_far(X, estimator):
     report = conditional_sensitivity(estimator, X, n_pairs=100, raise_on_failure=False)

@@ -25,6 +25,7 @@ def _turned(rng, n, d, condition):
     return rng.normal(size=(n, d)) @ L.T + 100 * np.sqrt(condition), np.linalg.inv(L)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("condition", [1, 1e4, 1e12])
 def test_any_conditioning(condition, debug):
     """Against 1.09 times the error without privacy, for the mean of 6 fits; spread of it 2 %."""

@@ -98,6 +98,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "case"), [*(("gaussian", c) for c in CASES), ("laplace", "sparse"), ("laplace", "few")]
 )

@@ -24,6 +24,7 @@ ESTIMATORS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [

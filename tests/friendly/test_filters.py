@@ -160,6 +160,7 @@ def test_filters_keep_a_complete_set_and_drop_outliers():
     assert not empty.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("least", [Fraction(1, 2), Fraction(2, 3)])
 def test_replace_one_filter_moves_as_declared_and_certifies_in_the_union(least):
     n, bad = 4, 0

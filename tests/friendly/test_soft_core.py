@@ -74,6 +74,7 @@ def worst_ratio(seed, rounds):
     return math.sqrt(worst), checked
 
 
+@pytest.mark.slow
 def test_no_row_moves_it_by_more_than_declared():
     ratio, checked = worst_ratio(1, 600)
     assert checked > 1200

@@ -166,6 +166,7 @@ def test_diameter_is_the_least_radius_within_slack_and_tests_are_as_planned():
     assert np.abs(counts[:, -1].sum() - other[:, -1].sum()) == 2 * 47 + 1  # 48 were finite
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [1 / 7, 1 / 3])
 @pytest.mark.parametrize("replaced", [0, 17])
 def test_the_whole_on_neighbours_moves_within_bounds_for_one_permutation(gamma, replaced):

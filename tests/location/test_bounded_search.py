@@ -136,6 +136,7 @@ def test_persons_and_pure_budgets_are_not_searched():
     assert not searched(persons)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_wide_bounds_do_not_hurt_variances(name):
     draw, bounds = ROWS[name]

@@ -125,6 +125,7 @@ def test_many_values_without_a_name_are_doubted(rare, doubts, workload):
     assert len(again.accuracy_warnings_) == doubts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "stray"), [(1000, 40), (40_000, 90)])
 def test_intervals_of_counts_hold_where_entries_have_no_level(n, stray):
     held = np.zeros(3)

@@ -278,6 +278,7 @@ def test_weights_move_the_noise(flights):
     assert even.noise_scale_ == pytest.approx(plain.noise_scale_)
 
 
+@pytest.mark.slow
 def test_error_bounds_are_told_for_all_noise(flights):
     """The largest error of 30 seeded fits; a union bound, so 4 or more above it are rare (.06)."""
     fits = [MarginalReleaser(epsilon=1, random_state=s).fit(np.zeros((500, 6))) for s in range(30)]

@@ -61,6 +61,7 @@ def _words_at_boundary(law, scale, n):
         return divmod(int(mpmath.floor(tail * 2**127)), 2**64)
 
 
+@pytest.mark.slow
 @LAWS
 @EDGES
 def test_words_at_rounding_boundaries(sampler, law, scale):

@@ -329,6 +329,7 @@ def test_densities_are_those_of_the_model_and_know_one_row():
 # What is left of it
 
 
+@pytest.mark.slow
 def test_only_the_winner_survives():
     search = mean_search(mean_trials=30, random_state=0).fit(example_table(300))
     fitted = {name for name in vars(search) if name.endswith("_")}

@@ -78,12 +78,14 @@ def test_what_is_released_moves_by_at_most_what_one_person_may(scoring):
     assert report.ok and {"score", "distances"} <= {label.split("/")[-1] for label in report.worst}
 
 
+@pytest.mark.slow
 def test_nothing_else_is_told():
     tables = {"named": (X[:80], None, np.char.add("person ", IDS[:80].astype(str)))}
     tables |= {"one": (X[:80], None, 0 * IDS[:80])}
     non_interference(search(), X[:80], groups=IDS[:80], n_transcripts=1, datasets=tables)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [

@@ -40,6 +40,7 @@ def centroids(**given):
     return BoundedCentroids(classes=["low", "high"], **given)
 
 
+@pytest.mark.slow
 def test_lines_are_chosen_by_their_squared_error(table):
     X, y = table
     search = PrivateSearchCV(BoundedLine(), {"bound": [0.01, 12.0]}, **LOUD).fit(X, y)

@@ -137,6 +137,7 @@ OF_FRAMES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:X (does not have valid|has) feature names")
 @pytest.mark.parametrize("name", OF_FRAMES)
 def test_sklearn_checks_of_frames(name):

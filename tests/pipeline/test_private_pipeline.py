@@ -219,6 +219,7 @@ def test_labels_reach_a_private_last_step_untouched_and_no_other(X):
         refused.fit(X, y)
 
 
+@pytest.mark.slow
 def test_a_search_over_any_public_parameter_counts_exactly(X):
     pipe = make_private_pipeline(PrivateStandardScaler(), FriendlyCoreKMeans(2), random_state=0)
     ledger = PrivacyLedger(40.0, 1e-4, composition="basic")

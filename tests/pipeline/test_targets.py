@@ -169,6 +169,7 @@ def test_tables_in_pieces_and_targets_give_the_same_bits(table):
     np.testing.assert_array_equal(line().fit(batches, y)[-1].slopes_, want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("maps", [True, False])
 def test_a_column_can_be_the_target(table, maps, tmp_path):
     pytest.importorskip("pyarrow")

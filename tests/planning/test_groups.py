@@ -61,6 +61,7 @@ def test_plans_with_groups_are_fits_with_groups():
     assert [size.tolist() for size in seen] == [[4, 4, 2]]
 
 
+@pytest.mark.slow
 def test_a_count_of_groups_has_the_error_of_fewer_rows():
     groups = PrivateCount().expected_error(4000, group_size=10, n_sims=80)
     assert groups.median == pytest.approx(PrivateCount().expected_error(400).median, rel=0.3)

@@ -75,6 +75,7 @@ def test_the_core_is_marked_and_does_not_travel():
         pickle.dumps(fit._core)
 
 
+@pytest.mark.slow
 def test_another_predicate():
     def same_sign(x, y):
         return bool(np.all(x * y > 0))
