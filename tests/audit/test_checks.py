@@ -125,15 +125,8 @@ def test_public_estimators(estimator, check):
     check(estimator)
 
 
-QUICK = [e for e in FIRSTS if isinstance(e, KINDS)]  # one of each kind
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "estimator",
-    [pytest.param(e, marks=[] if e in QUICK else [pytest.mark.slow]) for e in ESTIMATORS],
-    ids=repr,
-)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_the_layers_on_few_tables(estimator):
     X = example_table()
     non_interference(estimator, X, n_transcripts=1, random_state=1)
