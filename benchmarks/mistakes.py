@@ -134,7 +134,12 @@ MISTAKES = {  # what is done: how, what is seen, what is allowed, the way out
         "real numbers",
         "encode categories first",
     ),
-    "a series": (lambda: PrivateMean().fit(PEOPLE["wage"]), "Series", "2-dimensional", ""),
+    "a series": (
+        lambda: PrivateMean().fit(PEOPLE["wage"]),
+        "one column",
+        "two dimensions",
+        "to_frame",
+    ),
     "a list of numbers": (lambda: PrivateMean().fit([1.0, 2.0]), "1D", "2D", "reshape"),
     "a sparse matrix": (
         lambda: PrivateMean().fit(sparse.csr_matrix(X)),
