@@ -180,7 +180,7 @@ class _Fit:
             if not answer.endswith(b"\n"):
                 raise OSError
             # rows may have raised what is withheld: each such answer costs a fit
-            self.ended = answer.rstrip() == FAILED
+            self.ended |= answer.rstrip() == FAILED  # whoever has closed it meanwhile is right too
             return asked, int(done), answer
         except (OSError, ValueError):  # it has ended, maybe while it wrote
             self.ended = True

@@ -38,13 +38,13 @@ class LossColumn(RowMap):
         with np.errstate(all="ignore"):
             e = np.clip(y - block[:, 0], -MOST, MOST)
             x = np.clip(y - self.at, -MOST, MOST)
-            values = {
-                "residual": e,
-                "absolute": np.abs(e),
-                "squared": np.minimum(e * e, MOST),
-                "pinball": np.clip(np.maximum(self.at * e, (self.at - 1) * e), 0, MOST),
-                "target": x,
-                "target squared": np.minimum(x * x, MOST),
-                "covered": (block[:, 1] <= y) & (y <= block[:, -2]),
-            }
-        return np.where(there, values[self.what], np.nan)[:, None]
+            value = {
+                "residual": lambda: e,
+                "absolute": lambda: np.abs(e),
+                "squared": lambda: np.minimum(e * e, MOST),
+                "pinball": lambda: np.clip(np.maximum(self.at * e, (self.at - 1) * e), 0, MOST),
+                "target": lambda: x,
+                "target squared": lambda: np.minimum(x * x, MOST),
+                "covered": lambda: (block[:, 1] <= y) & (y <= block[:, -2]),
+            }[self.what]()
+        return np.where(there, value, np.nan)[:, None]
