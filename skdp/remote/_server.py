@@ -112,8 +112,7 @@ class Door:
         number = fit and fit.number
         asked, done, answer = fit.line(line) if fit else (None, 0, NO_SUCH)
         for i, text in enumerate(asked or _unread(line)):
-            outcome = "answered" if i < done else _outcome(answer) if i == done else "not done"
-            _note(analyst, "ask", number, text, outcome)
+            _note(analyst, "ask", number, text, "answered" if i < done else _outcome(answer))
         if fit and fit.ended:
             self._end(fit, name)
         return answer

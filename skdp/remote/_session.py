@@ -146,7 +146,7 @@ class Session:
         while line := stream.readline(MOST_LINE):
             whole, asked = line.endswith(b"\n"), []  # what comes after a part of a line is no line
             told = self.line(line if whole else b"", asked.extend)
-            stream.write(f"{json.dumps(noted(asked))}\n{self.done} {told}\n".encode())
+            stream.write(f"{json.dumps(noted(asked, self.done))}\n{self.done} {told}\n".encode())
             stream.flush()
             if not whole:
                 break
@@ -173,10 +173,12 @@ def _refused(error):
     return isinstance(error, ValueError) and trace.tb_frame.f_code is refuse.__code__
 
 
-def noted(requests):
-    """Return what a log keeps of each of a list of requests: a text of bounded length."""
-    more = len(requests) - MOST_TOGETHER
-    return [*map(_noted, requests[:MOST_TOGETHER]), *([f"and {more} more"] if more > 0 else [])]
+def noted(requests, done=0):
+    """Return what a log keeps of requests: a text of each that was done, one of all others."""
+    rest = requests[done:]
+    told = "; ".join(_noted(one)[: MOST_NOTED // MOST_ITEMS] for one in rest[:MOST_ITEMS])
+    told = f"{len(rest)} requests: {told}" if len(rest) > 1 else "".join(map(_noted, rest))
+    return [*map(_noted, requests[:done]), *[told] * bool(rest)]
 
 
 def _noted(one):

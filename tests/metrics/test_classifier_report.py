@@ -1,5 +1,7 @@
 """Reports of classifiers: metrics that agree, intervals that cover, honest answers at the edges."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +18,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from skdp.kernel.applied._scores import PrefixCells, prefix_matrix
 from skdp.metrics import PrivateClassifierReport
 from skdp.metrics._strategy import finer_edges, logit_edges
 
@@ -252,6 +255,26 @@ def test_scores_beyond_all_logits_are_told_apart():
         report = PrivateClassifierReport(random_state=0).fit(y, scores)
         low, high = report.interval("roc_auc", confidence=0.999)
         assert low <= roc_auc_score(y, scores) <= high
+
+
+@pytest.mark.parametrize("bins", [1, 2, 7, 1024, 1025, 3000])
+def test_prefix_sums_are_asked_without_their_matrix(bins):
+    edges, matrix = np.linspace(0, 1, bins + 1), prefix_matrix(bins)
+    rows = np.c_[np.random.default_rng(bins).uniform(size=(500, 2)), np.arange(500) % 2]
+    asked = PrefixCells((0, 1), np.array([edges, edges]), (1, 0))
+    cells = [(0, 0), (0, 1), (1, 1), (1, 0)]  # column, class: the other one first
+    n = [np.histogram(rows[rows[:, 2] == y, j], edges)[0] for j, y in cells]
+    assert np.array_equal(asked.total(rows), np.ravel(n @ matrix.T))
+    assert asked.squared_l2 == 2 * int(np.square(matrix).sum(axis=0).max())
+
+
+def test_the_most_bins_need_little_memory():
+    bins = 2**13 + 4
+    asked = PrefixCells((0,), np.linspace(0, 1, bins + 1)[None], (1,))
+    tracemalloc.start()
+    asked.total(np.c_[np.linspace(0, 1, 100), np.arange(100) % 2])
+    assert tracemalloc.get_traced_memory()[1] < 2**26 < 8 * bins**2
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("n_bins", [4, 16, 4096])

@@ -1,4 +1,4 @@
-"""The log of a holder: whatever is sent leaves one line of bounded length for each request."""
+"""The log of a holder: bounded lines, one for each request that is answered."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 import skdp
 from skdp.kernel._sums import BallSum, Count
 from skdp.remote._handles import request
-from skdp.remote._session import MOST_TOGETHER, noted
+from skdp.remote._session import MOST_ITEMS, MOST_TOGETHER, noted
 from tests.remote._holder import holder, tables
 from tests.remote.test_attacks import asked_for, opened
 from tests.remote.test_remote import raw
@@ -53,10 +53,11 @@ def outcomes(told):
 def test_each_request_of_a_list_has_a_line_and_its_own_outcome(folder):
     _, line = opened(folder, "mean")
     told = sends(folder, f"/fits/{line._fit}", json.dumps([COLUMNS, COUNT, REFUSED, COUNT]))
-    assert outcomes(told) == ["answered", "answered", "an unknown request", "not done"]
-    assert [one["request"].split(" {")[0] for one in told[:3]] == [
-        *("n_features of 0", CALLED, "nothing of 0")
+    assert outcomes(told) == ["answered", "answered", "an unknown request"]
+    assert [one["request"].split(" {")[0] for one in told] == [
+        *("n_features of 0", CALLED, "2 requests: nothing of 0")
     ]
+    assert "; ask Count of 0" in told[2]["request"]
     assert "row count" in told[1]["request"] and "0.001" in told[1]["request"]
     assert {one["who"] for one in told} == {"ana"} and len({one["fit"] for one in told}) == 1
 
@@ -74,16 +75,18 @@ def test_each_request_of_a_list_has_a_line_and_its_own_outcome(folder):
 def test_a_list_that_is_refused_whole_hides_nothing(folder, asked):
     _, line = opened(folder, "mean")
     told = sends(folder, f"/fits/{line._fit}", json.dumps(asked))
-    assert len(told) == min(len(asked), MOST_TOGETHER + 1)
-    assert outcomes(told) == ["no request"] + ["not done"] * (len(told) - 1)
-    assert sum("row count" in one["request"] for one in told) >= len(told) - 1
-    assert len(asked) <= MOST_TOGETHER or told[-1]["request"] == "and 1 more"
+    (one,) = told
+    assert one["outcome"] == "no request"
+    assert one["request"].startswith(f"{len(asked)} requests: ")
+    assert one["request"].count("Count") >= min(len(asked), MOST_ITEMS) - 1
 
 
-def test_many_requests_that_are_none_have_a_bounded_number_of_lines(folder):
+@pytest.mark.parametrize("items", [2, 150, 2**18])
+@pytest.mark.parametrize("fit", [None, "none"])
+def test_requests_that_are_refused_together_have_one_line(folder, fit, items):
     _, line = opened(folder, "mean")
-    told = sends(folder, f"/fits/{line._fit}", "[" + "1," * 2**20 + "1]")
-    assert len(told) == MOST_TOGETHER + 1 and told[-1]["request"].endswith(" more")
+    told = sends(folder, f"/fits/{fit or line._fit}", f"[{'1,' * (items - 1)}1]")
+    assert len(told) == 1 and told[0]["request"].startswith(f"{items} requests: no request: 1; ")
 
 
 @pytest.mark.parametrize("pad", [BLANK, b"\n" * 99, BLANK * 2])
@@ -132,8 +135,9 @@ def test_what_reaches_no_fit_has_a_line(folder):
         (told,) = sends(folder, path, b"\xff{")
         assert told["request"].startswith("2 bytes") and told["outcome"].startswith("no ")
     told = sends(folder, "/fits/none", json.dumps([COUNT, COLUMNS]))
-    assert [one["request"][:3] for one in told] == ["ask", "n_f"]
-    assert outcomes(told) == ["no such fit, or one that has ended", "not done"]
+    assert outcomes(told) == ["no such fit, or one that has ended"]
+    assert told[0]["request"].startswith(f"2 requests: {CALLED}")
+    assert "; n_features of 0" in told[0]["request"]
     (told,) = sends(folder, "/fits", json.dumps({**asked_for("mean"), "table": ["rows"]}))
     assert told["outcome"] == "no such table"
     (told,) = sends(folder, "/fits", json.dumps({**asked_for("mean"), "estimator": [[]] * 99}))
@@ -175,7 +179,7 @@ def test_a_fit_that_is_asked_too_much_and_one_that_ends_have_lines(folder):
     told = sends(folder, f"/fits/{line._fit}", json.dumps([COUNT, *[COLUMNS] * 99]))
     assert outcomes(told) == ["answered"] * 100
     told = sends(folder, f"/fits/{line._fit}", json.dumps([COUNT, COLUMNS]))
-    assert "the most requests" in told[0]["outcome"] and told[0]["request"].startswith(CALLED)
+    assert "the most requests" in told[0]["outcome"] and CALLED in told[0]["request"]
     assert [one["outcome"] for one in lines(folder, line.close)] == ["ended"]
 
 
@@ -190,8 +194,8 @@ def test_a_fit_whose_process_is_killed_has_a_line_of_what_it_was_asked(tmp_path)
             line.raw(json.dumps([COUNT, COLUMNS]))
 
         told = lines(tmp_path, killed)
-        assert outcomes(told) == ["Withheld", "not done"]
-        assert told[0]["request"].startswith(CALLED)
+        assert outcomes(told) == ["Withheld"]
+        assert told[0]["request"].startswith(f"2 requests: {CALLED}")
 
 
 def test_the_log_cannot_be_forged():

@@ -101,35 +101,43 @@ class PrefixCells(Statistic):
 
     def check(self, shape):
         super().check(shape)
-        refuse(not self.columns or not 2 <= self.edges.shape[1] <= 2**13 + 1, "1 to 2^13 bins")
+        refuse(not self.columns or not 1 <= self._bins <= 2**13 + 4, "1 to 2^13 + 4 bins")
 
     @property
-    def _matrix(self):
-        return prefix_matrix(self.edges.shape[1] - 1)
+    def _bins(self):
+        return self.edges.shape[1] - 1
 
     @cached_property
     def squared_l2(self):
-        return len(self.edges) * int(np.square(self._matrix).sum(axis=0).max())
+        return len(self.edges) * max(int((c * c).sum(axis=0).max()) for _, c in _strips(self._bins))
 
     def total(self, block):
         """Return the sums of every column, of the others and the positives, shape (2 k bins,)."""
         found = _bins_of(block, self.columns, self.edges, self.positives)
-        n = [np.bincount(at, minlength=2 * len(self._matrix)) for at, _ in found]
-        return np.ravel(np.reshape(n, (2 * len(n), -1)).astype(np.int64) @ self._matrix.T)
+        n = [np.bincount(at, minlength=2 * self._bins) for at, _ in found]
+        n = np.reshape(n, (-1, self._bins))
+        return np.ravel(sum(n[:, at] @ part.T for at, part in _strips(self._bins)))
+
+
+def _strips(n):
+    """Yield some columns of :func:`prefix_matrix` after the other, of 2^20 entries, and which."""
+    for first in range(0, n, wide := max(2**20 // n, 1)):
+        yield (at := range(n)[first : first + wide]), prefix_matrix(n, at)
 
 
 @lru_cache(maxsize=4)
-def prefix_matrix(n):
+def prefix_matrix(n, columns=None):
     """Return integers of shape (n, n) that measure n cells: prefix sums are nearly least off.
 
     A root of the matrix of prefix sums, columns of one length: the normalized square root
     factorization (Henzinger, Kalinin and Upadhyay 2025), by IEEE arithmetic, the same everywhere.
+    ``columns``, a range, are those that are made; None: all.
     """
-    k = np.arange(1, n)
+    k, columns = np.arange(1, n), columns or range(n)
     root = np.cumprod(np.append(1.0, (2 * k - 1) / (2 * k)))
-    lengths, matrix = np.sqrt(np.cumsum(np.square(root))), np.zeros((n, n), dtype=np.int64)
-    for j in range(n):
-        matrix[j:, j] = np.rint(GAIN * root[: n - j] / lengths[n - j - 1])
+    lengths, matrix = np.sqrt(np.cumsum(root**2)), np.zeros((n, len(columns)), dtype=np.int64)
+    for at, j in enumerate(columns):
+        matrix[j:, at] = np.rint(GAIN * root[: n - j] / lengths[n - j - 1])
     matrix.flags.writeable = False
     return matrix
 
