@@ -38,6 +38,12 @@ def _varies(x):
     return x.std() > CONSTANT * np.abs(x).max()
 
 
+def _far(X):
+    """Return how far rows are from the median, in the column in which they are farthest."""
+    apart = np.abs(X - np.median(X, axis=0)) / X.std(axis=0)
+    return apart if X.ndim == 1 else apart.max(axis=1)
+
+
 def _kinds(frame):
     columns = {column: frame[column].dropna().to_numpy() for column in frame}
     return {c: kind(x) for c, x in columns.items() if len(x) >= LEAST_ROWS and _varies(x)}
@@ -82,11 +88,13 @@ def _columns(made, most, table, rng, fit):
     results = model.results() if hasattr(model, "results") else None
     for j, x in enumerate(rows.to_numpy().T):
         if made is skdp.PrivateStandardScaler:  # a scale of 1: none was found
-            judged = judge.variance(x, np.nan if model.scale_[j] == 1.0 else model.var_[j])
+            found = np.nan if model.scale_[j] == 1.0 else model.var_[j]
+            judged = judge.judged_twice(judge.variance, fit.few, _far(x), x, found)
         else:
             told = results.iloc[j]
             released = told["value"], told["low"], told["high"]
-            judged = _JUDGES[made](x, *released, *([model.q] if hasattr(model, "q") else []))
+            more = [model.q] if hasattr(model, "q") else []
+            judged = judge.judged_twice(_JUDGES[made], fit.few, _far(x), x, *released, *more)
             judged["reliable"] = bool(told["reliable"])
         answers.append(_answer(model, rows.columns[j], [kind(x)], judged))
     return rows, answers
@@ -102,7 +110,8 @@ def _groups(made, table, rng, fit):
     for group in model.results().itertuples():
         x = rows[column][rows[key] == group.group].to_numpy()
         if _varies(x):
-            told = _JUDGES[made](x, group.value, group.low, group.high)
+            released = group.value, group.low, group.high
+            told = judge.judged_twice(_JUDGES[made], fit.few, _far(x), x, *released)
             told["reliable"] = bool(group.reliable)
             answers.append(_answer(model, group.group, [kind(x)], told))
     return rows, answers
@@ -118,18 +127,21 @@ def _whole(judged, most, table, rng, fit, **more):
 def _covariance(X, rng, fit):
     model = fit(skdp.PrivateCovariance(), X)
     released = model.covariance_, model.noise_scale_, model.correlation_
-    return model, judge.correlations(X, *released)
+    return model, judge.judged_twice(judge.correlations, fit.few, _far(X), X, *released)
 
 
 def _components(X, rng, fit):
     model = fit(skdp.PrivatePCA(X.shape[1] // 2), X)
-    return model, judge.subspace(X, model.components_)
+    return model, judge.judged_twice(judge.subspace, fit.few, _far(X), X, model.components_)
 
 
 def _clusters(X, rng, fit):
     k = int(rng.choice([3, 5]))
     model, best = fit(skdp.FriendlyCoreKMeans(k), X), KMeans(k, n_init=2, random_state=0).fit(X)
-    return model, judge.clusters(X, model.cluster_centers_, best.cluster_centers_)
+    centers, apart = model.cluster_centers_, model.transform(X).min(axis=1)
+    return model, judge.judged_twice(
+        judge.clusters, fit.few, apart, X, centers, best.cluster_centers_
+    )
 
 
 def _mixture(X, rng, fit):
@@ -152,13 +164,17 @@ def _supervised(made, target_kinds, table, rng, fit):
     if target_kinds == LABELS:
         y = (y == y.max()).astype(int)
         model, best = fit(made(classes=[0, 1]), X, y), LogisticRegression(C=100).fit(Z, y)
-        told = judge.labels(y, *(m.predict_proba(x)[:, 1] for m, x in ((model, X), (best, Z))))
+        chances = [m.predict_proba(x)[:, 1] for m, x in ((model, X), (best, Z))]
+        loss = np.abs(y - chances[0])
+        told = judge.judged_twice(judge.labels, fit.few, loss, y, *chances, n_of_rows=3)
     else:
         model, best = fit(made(), X, y), LinearRegression().fit(X, y)
         if made is skdp.PrivateLinearRegression and np.linalg.matrix_rank(Z) == Z.shape[1]:
             low, high = (end[:-1] for end in model.interval())
             covered = np.mean((low <= best.coef_) & (best.coef_ <= high))
-        told = judge.line(y, model.predict(X), best.predict(X), covered)
+        told_of = model.predict(X), best.predict(X)
+        residual = np.abs(y - told_of[0])
+        told = judge.judged_twice(judge.line, fit.few, residual, y, *told_of, covered, n_of_rows=3)
     return rows, [_answer(model, target, [about], told)]
 
 

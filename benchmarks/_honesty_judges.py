@@ -33,6 +33,20 @@ def _holds(low, high, truth, size):
     return low - ROUNDING * size <= truth <= high + ROUNDING * size
 
 
+def judged_twice(judge, few, apart, *rows_and_more, n_of_rows=1):
+    """Judge; of a disaster tell also whether it is none without the ``few`` rows farthest ``apart``.
+
+    By group privacy, answers that are right on the table without k rows are as likely here, but for
+    exp(k epsilon): no private answer tells the two tables apart.
+    """
+    told = judge(*rows_and_more)
+    if told["disaster"]:
+        kept = np.sort(np.argsort(apart)[: max(len(apart) - few, 2)])
+        rows = [x[kept] for x in rows_and_more[:n_of_rows]]
+        told["few"] = not judge(*rows, *rows_and_more[n_of_rows:])["disaster"]
+    return told
+
+
 def mean(x, value, low, high):
     """Judge a mean: the error is in standard deviations."""
     truth = math.fsum(x) / len(x)
@@ -81,7 +95,7 @@ def line(y, predicted, best, covered=None):
 
 def labels(y, chance, best):
     """Judge chances of 1: the error is AUC or log-loss worse than that of a line."""
-    if not np.isfinite(chance).all():
+    if not np.isfinite(chance).all() or y.min() == y.max():
         return _judged(math.nan, False)
     area, loss = roc_auc_score(y, chance), log_loss(y, chance)
     entropy = log_loss(y, np.full(len(y), y.mean()))

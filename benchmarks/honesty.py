@@ -14,11 +14,13 @@ folder of CSV files, as ``_honesty_fresh.py`` makes one, has tables that nothing
 Each fit draws an estimator, a table, a kind of column that it has, a column of this kind, epsilon
 and the noise, all anew, so that whatever limit ends the run leaves a fair sample. It writes one
 line with its answers. The report counts disasters (``_honesty_judges.py``) among reliable answers,
-their intervals that hold, and doubts of answers that were right. ``--again`` repeats one fit.
+these of them that are none without 3 / epsilon rows, intervals that hold, and doubts of answers that
+were right. ``--again`` repeats one fit.
 """
 
 import argparse
 import json
+import math
 import shlex
 import time
 import warnings
@@ -33,8 +35,9 @@ from _honesty_tables import tables
 from joblib import Parallel, delayed
 
 EPSILONS, DELTA = (0.1, 0.3, 1.0, 3.0), 1e-6
+FEW = 3  # over epsilon: rows that no answer tells of with more than exp(3) times the chance
 WORST = 20  # fits that are shown, the worst of every estimator first
-JUDGED = ["reliable", "error", "disaster", "close", "covered"]
+JUDGED = ["reliable", "error", "disaster", "few", "close", "covered"]
 
 
 def fit(estimator, table, epsilon, seed):
@@ -43,6 +46,7 @@ def fit(estimator, table, epsilon, seed):
     def fitted(model, *rows):
         return model.set_params(epsilon=epsilon, delta=DELTA, random_state=seed).fit(*rows)
 
+    fitted.few = math.ceil(FEW / epsilon)
     start = time.process_time()
     line = {"estimator": estimator, "table": table, "epsilon": epsilon, "seed": seed}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -85,6 +89,9 @@ def report(lines):
     """Return the tables of lines of results, in markdown."""
     raised = [f"{_again(line)}: {line['raised']}" for line in lines if "raised" in line]
     answers = pd.DataFrame([{**line, **told} for line in lines for told in line["answers"]])
+    if "few" not in answers:
+        answers["few"] = False
+    answers["few"] = answers.few.eq(True)
     answers["again"] = [_again(line) for line in lines for _ in line["answers"]]
     parts = [f"{len(lines)} fits, {len(answers)} answers, {len(raised)} fits raised an error."]
     for keys in (["estimator"], ["kind"], ["estimator", "epsilon"], ["estimator", "kind"]):
@@ -94,7 +101,7 @@ def report(lines):
         place=lambda rows: rows.groupby("estimator").cumcount()
     )
     bad = bad.sort_values(["place", "error"], ascending=[True, False]).head(WORST)
-    parts.append(_table(bad[["estimator", "table", "column", "kind", "n", "error", "again"]]))
+    parts.append(_table(bad[["estimator", "table", "column", "kind", "n", "error", "few", "again"]]))
     return "\n\n".join(parts + raised)
 
 
@@ -105,6 +112,7 @@ def _figures(answers):
             "answers": len(answers),
             "reliable": len(sure),
             "disasters": sure.disaster.sum(),
+            "by few rows": sure.few.sum(),
             "their share": sure.disaster.mean(),
             "covered": sure.covered.astype(float).mean(),
             "flagged": len(flagged) / len(answers),

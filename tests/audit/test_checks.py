@@ -45,6 +45,7 @@ LAYERS = (
 )
 KINDS = (PrivateMean, PrivateHistogram, FriendlyCoreKMeans, PrivateAdditiveClassifier)
 RARE = LAYERS[4:-1]  # of dear estimators one of each kind
+LONGEST = LAYERS[:4]  # ten seconds each: one of each kind; all have the tests of fewer pairs below
 ROADLESS = (  # they see the class, whichever way its rows go
     "check_plan_without_data",
     "check_over_budget_refused_first",
@@ -107,7 +108,9 @@ def pairs(estimator):
         found, marks = check.func.__name__, []
         if dear and found in RARE and not quick:
             continue
-        if found in LAYERS:
+        if found in LONGEST:
+            marks = pytest.mark.slow if quick else pytest.mark.nightly
+        elif found in LAYERS:
             marks = pytest.mark.slow if estimator in ROADS or not dear else pytest.mark.nightly
         elif dear and (found in LONG or not quick):
             marks = pytest.mark.slow
