@@ -46,9 +46,10 @@ def _decoder(X, schema):
 
     Types that numpy does not have are read by :func:`skdp.readers._raw.numbers`.
     """
-    if library(X) != "pandas" or not all(map(_is_plain, X.dtypes)):
+    types = list(X.dtypes) if library(X) == "pandas" else [None]
+    if not all(map(_is_plain, types)):
         return partial(numbers, schema)
-    single = all(dtype == np.float32 for dtype in X.dtypes)
+    single = all(dtype == np.float32 for dtype in types)
     return methodcaller("to_numpy", dtype=np.float32 if single else np.float64)
 
 
@@ -70,7 +71,8 @@ def source(X):
     if not X.columns.is_unique:
         return None
     named = all(isinstance(name, str) for name in X.columns)
-    if any(map(calendar_of, X.dtypes)):  # scikit-learn would refuse the types without rows alone
+    types = list(X.dtypes)
+    if any(map(calendar_of, types)):  # scikit-learn would refuse the types without rows alone
         return FrameRows(X) if named and all(schema_of(X).readable) else None
-    plain = len(X) and all(_is_plain(dtype) and dtype.itemsize <= 8 for dtype in X.dtypes)
+    plain = len(X) and all(_is_plain(dtype) and dtype.itemsize <= 8 for dtype in types)
     return FrameRows(X) if plain and named else None

@@ -12,18 +12,20 @@ from urllib.parse import quote, urlsplit
 
 from skdp.accounting import PrivacyLedger
 from skdp.remote._estimators import ANNEX, as_json, refuse_annex
-from skdp.remote._handles import CONSTANT, Line, NeedsRows, Withheld, request
+from skdp.remote._handles import CONSTANT, Line, NeedsRows, Withheld, handle_like, request
 from skdp.remote._registry import registry
 from skdp.remote._wire import sent
 
 __all__ = ["RemoteTable", "connect"]
 
-NOTES = {"decide", "doubt", "doubt_fit"}  # answered by None: they wait for the next request
+# Answered by None: they wait for the next request, as a view does, whose number is known.
+NOTES = {"decide", "doubt", "doubt_fit"}
 SPENDS = {"ask", "ask_all", "child", "choose", "names"}
 SPENDS_NOT = {*CONSTANT, *NOTES, "fails", "fewer", "map", "remaining", "sample", "scaled"}
 MOST_WAITING, LONG = 50, 2**12  # of requests that a holder answers together; characters of a note
 KEPT = 30.0  # seconds for which an idle connection is used again; the holder keeps it for more
 ARRAY = "{0} is a column of the remote table. Pass its name, for instance {0}='{1}'"
+OTHER_VIEW = "the holder has numbered a view otherwise: fit again"
 PERSONS = "the holder decides whose rows are protected together. Fit without groups"
 
 
@@ -220,6 +222,7 @@ class _HttpLine(Line):
     def __init__(self, holder):
         self._holder, self._fit = holder, None
         self._waiting, self._left = [], {}  # requests; what is left, by the number of a purse
+        self._views = {}  # that requests which wait will make, by their places
 
     def __call__(self, to, do, *args, **named):
         """Return the answer to a request, or raise what it, or one that has waited, refuses."""
@@ -227,17 +230,36 @@ class _HttpLine(Line):
         short = len(self._waiting) < MOST_WAITING and len(self._waiting[-1]) < LONG
         if do in NOTES and short:
             return None
+        if do == "map" and short:
+            view = handle_like(to)
+            self._views[len(self._waiting) - 1] = view
+            return view
         together, self._waiting = self._waiting, []
+        views, self._views = self._views, {}
         place, spends = len(together) - 1, do in SPENDS and to._purse is not None
         if spends:
             together.append(json.dumps(request(to, "remaining")))
         if do not in SPENDS_NOT:
             self._left = {}
-        answers = json.loads(self.raw(f"[{', '.join(together)}]"))
-        told = [self.told(one) for one in (answers if isinstance(answers, list) else [answers])]
+        told = self._answers(together, views)
         if spends:
             self._left[to._purse] = told[-1]
         return told[place]
+
+    def _answers(self, together, views):
+        """Return the answers to requests; the views that these make know what is told of them."""
+        try:
+            answers = json.loads(self.raw(f"[{', '.join(together)}]"))
+            told = [self.told(one) for one in (answers if isinstance(answers, list) else [answers])]
+            if any(told[at]._number != view._number for at, view in views.items()):
+                raise Withheld(OTHER_VIEW)
+        except Exception:
+            for view in views.values():
+                view._number = None  # nobody has told which of them there are
+            raise
+        for at, view in views.items():
+            view._told |= told[at]._told
+        return told
 
     def remaining(self, table):
         """Return what is left of the budget of a Table, if it was not told already."""

@@ -9,7 +9,7 @@ from skdp.kernel._parts import Parts
 from skdp.kernel._table import Table
 from skdp.remote._wire import heard, sent
 
-__all__ = ["CONSTANT", "Line", "Withheld", "handle", "request"]
+__all__ = ["CONSTANT", "Line", "Withheld", "handle", "handle_like", "request"]
 
 # Of a view, as long as it is there; each is asked once.
 CONSTANT = frozenset({"about", "budget", "grouped", "heads", "n", "n_features", "q"})
@@ -28,6 +28,7 @@ class NeedsRows(PlanError, AttributeError):
 class Line:
     """Requests about one fit, one at a time; a subclass writes ``raw(line)``, the answer to it."""
 
+    last = -1  # number of views
     without_rows = AttributeError("rows are elsewhere", name="_rows")  # to who asks for them
 
     def __call__(self, to, do, *args, **named):
@@ -42,7 +43,11 @@ class Line:
         """Return what an answer says, or raise it."""
         if "no" in answer:
             raise KINDS.get(answer["no"]["kind"], Withheld)(answer["no"].get("text", WITHHELD))
-        return heard(answer["ok"], partial(handle, self))
+        return heard(answer["ok"], self._handle)
+
+    def _handle(self, told):
+        self.last = max(self.last, told["number"])
+        return handle(self, told)
 
 
 def request(to, do, *args, **named):
@@ -60,6 +65,13 @@ def handle(line, told):
     classes = {cls.__name__: cls for cls in (*_derived(Table), *_derived(Parts))}
     has = {name: heard(value, None) for name, value in told.get("has", {}).items()}
     return _handles(classes[told["class"]])(line, told["number"], told.get("purse"), has)
+
+
+def handle_like(table):
+    """Return the handle of the next view of a Table that its holder will make, of the same kind."""
+    line = table._line
+    line.last += 1
+    return type(table)(line, line.last, table._purse, {})
 
 
 def _derived(cls):

@@ -44,7 +44,7 @@ class Holding:
     persons: str | None = None  # the column with IDs of persons, who are protected then
     public: dict = field(default_factory=dict)  # bounds or levels of columns, for analysts to use
 
-    @property
+    @cached_property
     def columns(self):
         """Names and types of the columns, without IDs."""
         schema = getattr(self.source, "schema", None)  # of a dataset

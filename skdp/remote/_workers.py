@@ -123,6 +123,7 @@ def _fork_for_each(listener, alive, holdings):
 def _warm(holding):
     """Import what fits need, and touch it: a worker that did so in a fit would be slower."""
     with _contexts(), contextlib.suppress(PlanError):
+        set(holding.columns)
         _rehearse(classes()["PrivateMean"](), holding.made_up, None)
 
 

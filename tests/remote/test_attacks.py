@@ -201,7 +201,7 @@ QUESTIONS = [
         ),
         "ticket",
     ),
-    ("a view by a statistic", "mean", lambda t: t.map(Count()), "only registered views"),
+    ("a view by a statistic", "mean", lambda t: t.map(Count()).n_features, "only registered views"),
     ("a sample of no size", "mean", lambda t: t.sample(NAN, 10.0), "positive finite size"),
     ("a sample of no rows", "mean", lambda t: t.sample(5.0, 0.0), "number of rows"),
     ("keys of no use", "mean", lambda t: t.thinned(5.0, 9.0, use=""), "a use, a text"),

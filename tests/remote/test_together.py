@@ -9,8 +9,9 @@ import pytest
 import skdp
 from skdp.kernel._friends import HIndex
 from skdp.kernel._sums import Count
+from skdp.kernel._views import InBox
 from skdp.remote import _client
-from skdp.remote._handles import request
+from skdp.remote._handles import Withheld, request
 from skdp.remote._session import MOST_TOGETHER
 from tests.remote._holder import holder, tables
 from tests.remote.test_attacks import opened
@@ -74,11 +75,35 @@ def test_a_fit_waits_for_few_answers(folder, monkeypatch):
 
     monkeypatch.setattr(_client._Holder, "raw", counted)
     table = tables(folder)["rows"][["a"]]
-    messages.clear()
-    fit = skdp.PrivateMean(bounds=(0, 10), epsilon=5.0, delta=0).fit(table)
-    done = [[one["do"] for one in json.loads(body)] for _, body in messages[1:-1]]
-    assert [one[-1] for one in done] == ["remaining", "close_fit"] and done[0][0] == "ask"
-    assert fit.location_.shape == (1,)
+    for delta, first in ((0, ["ask"]), (1e-6, ["map", "ask"])):
+        messages.clear()
+        fit = skdp.PrivateMean(bounds=(0, 10), epsilon=5.0, delta=delta).fit(table)
+        done = [[one["do"] for one in json.loads(body)] for _, body in messages[1:-1]]
+        assert done[0] == [*first, "remaining"] and done[-1][-1] == "close_fit"
+        assert all(one[-2:] == ["ask", "remaining"] for one in done[:-1])
+        assert fit.location_.shape == (1,)
+
+
+def test_a_view_that_waits_is_the_one_that_the_holder_makes(folder):
+    table, line = opened(folder, "mean")
+    low, high = np.full((2, 4), [[0.0], [1.0]])
+    first, second = (table.map(InBox(low, high + more)) for more in (0.0, 1.0))
+    assert second.n_features == 4 and first.heads is None and not line._views
+    assert (first._number, second._number, table.map(InBox(low, high))._number) == (1, 2, 3)
+
+
+def test_a_view_that_was_refused_is_no_other_one(folder):
+    table, _ = opened(folder, "mean")
+    refused, low = table.map(Count()), np.zeros(4)
+    other = table.map(InBox(low, low + 1))
+    with pytest.raises(ValueError, match="only registered views"):
+        table.shape  # noqa: B018
+    for view in (refused, other):
+        with pytest.raises(ValueError, match="no such view"):
+            view.shape  # noqa: B018
+    assert table.map(InBox(low, low + 1))._number == 3  # where the holder counts 1
+    with pytest.raises(Withheld, match="fit again"):
+        table.shape  # noqa: B018
 
 
 def test_what_is_noted_waits_and_what_is_left_is_known(folder, monkeypatch):
