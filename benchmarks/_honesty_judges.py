@@ -34,7 +34,7 @@ def _holds(low, high, truth, size):
 
 
 def judged_twice(judge, few, apart, *rows_and_more, n_of_rows=1):
-    """Judge; of a disaster tell also whether it is none without the ``few`` rows farthest ``apart``.
+    """Judge; of a disaster tell whether it is none without the ``few`` rows farthest ``apart``.
 
     By group privacy, answers that are right on the table without k rows are as likely here, but for
     exp(k epsilon): no private answer tells the two tables apart.

@@ -14,7 +14,7 @@ folder of CSV files, as ``_honesty_fresh.py`` makes one, has tables that nothing
 Each fit draws an estimator, a table, a kind of column that it has, a column of this kind, epsilon
 and the noise, all anew, so that whatever limit ends the run leaves a fair sample. It writes one
 line with its answers. The report counts disasters (``_honesty_judges.py``) among reliable answers,
-these of them that are none without 3 / epsilon rows, intervals that hold, and doubts of answers that
+disasters that are none without 3 / epsilon rows, intervals that hold, and doubts of answers that
 were right. ``--again`` repeats one fit.
 """
 
@@ -101,7 +101,9 @@ def report(lines):
         place=lambda rows: rows.groupby("estimator").cumcount()
     )
     bad = bad.sort_values(["place", "error"], ascending=[True, False]).head(WORST)
-    parts.append(_table(bad[["estimator", "table", "column", "kind", "n", "error", "few", "again"]]))
+    parts.append(
+        _table(bad[["estimator", "table", "column", "kind", "n", "error", "few", "again"]])
+    )
     return "\n\n".join(parts + raised)
 
 

@@ -30,9 +30,11 @@ def case(name):
     return estimator, make()
 
 
-LATE = ("search over a pipeline", "texts first", "nested", "groups that are found")
 QUICK = "map first", "bounded", "marginals of a frame"
-DEAR = "encoders", "columns", "imputer", "means of levels first", "synthetic rows"
+DEAR = (
+    *("encoders", "columns", "imputer", "means of levels first", "synthetic rows"),
+    *("search over a pipeline", "texts first", "nested", "groups that are found"),
+)
 
 
 @pytest.mark.slow
@@ -52,11 +54,7 @@ def test_the_layers_on_few_tables(name):
 )
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(n, marks=[pytest.mark.slow] if n in DEAR else [])
-        for n in COMPOSED
-        if n not in LATE
-    ],
+    [pytest.param(n, marks=[pytest.mark.slow] if n in DEAR else []) for n in COMPOSED],
 )
 def test_short_checks(name, check):
     for twin, found in private_estimator_checks(*case(name)):
@@ -64,22 +62,15 @@ def test_short_checks(name, check):
             found(twin)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(n, marks=pytest.mark.slow if n in LATE else pytest.mark.nightly)
-        for n in COMPOSED
-    ],
-)
-def test_all_checks(name):
-    """Those that are not among the short ones above; of pairs fewer, as the parts have theirs."""
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", COMPOSED)
+def test_long_checks(name):
+    """Of pairs fewer, as the parts have theirs."""
     estimator, X = case(name)
     conditional_sensitivity(estimator, X, n_pairs=100)
     for twin, check in private_estimator_checks(estimator, X):
         found = check.func.__name__
-        if found in ("check_conditional_sensitivity", *OF_PARTS):
-            continue
-        if name in LATE or found in LONG:
+        if found in LONG and found != "check_conditional_sensitivity":
             check(twin)
 
 

@@ -55,10 +55,14 @@ class Keys:
                 key = key * levels + codes[:, column]
             keys[:, number] = key
         self.keys = keys
-        places = (keys + self.starts[:-1].astype(np.int32)).ravel()
-        ends = np.arange(len(codes) + 1, dtype=np.int32) * len(groups)
-        ones = np.ones(places.size, dtype=np.float32)
-        self.matrix = csr_array((ones, places, ends), shape=(len(codes), self.starts[-1]))
+        self.matrix = self.several((keys + self.starts[:-1].astype(np.int32)).ravel())
+
+    def several(self, places):
+        """Return the matrix of rows whose cells, one of every group, are at these places."""
+        each = self.keys.shape[1]
+        ends = np.arange(0, len(places) + 1, each, dtype=np.int32)
+        ones = np.ones(len(places), dtype=np.float32)
+        return csr_array((ones, places, ends), shape=(len(ends) - 1, self.starts[-1]))
 
     def one(self, number):
         """Return the matrix of one group."""
@@ -157,9 +161,15 @@ class Debts:
             self.debt = np.zeros_like(self.usual)
         usual = self.usual * self.block + 0.5
         drawn = np.empty(len(chances), dtype=np.int64)
+        blocks = keys.matrix.indices.reshape(len(chances), -1)
+        cells = None
         for start in range(0, len(chances), self.block):
             here = slice(start, start + self.block)
-            cells = keys.matrix[here]
+            places = blocks[here].ravel()
+            if cells is None or len(places) < len(cells.indices):
+                cells = keys.several(places.copy())
+                turned = cells.T  # of the same memory
+            cells.indices[:] = places  # to make and check a matrix takes as long as to use it
             tilt = cells @ np.clip(self.debt / usual, -1.0, 1.0)
             tilted = chances[here] * np.exp(np.clip(tilt, -FURTHEST, FURTHEST))
             shares = np.cumsum(tilted, axis=1)
@@ -168,6 +178,6 @@ class Debts:
             level = np.minimum(level, chances.shape[1] - 1)
             owed = chances[here].copy()
             owed[np.arange(len(level)), level] -= 1.0
-            self.debt += cells.T @ owed
+            self.debt += turned @ owed
             drawn[here] = level
         return drawn
