@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from skdp.accounting import PrivacyLedger
 from skdp.remote._estimators import ANNEX, as_json, refuse_annex
-from skdp.remote._handles import CONSTANT, Line, NeedsRows, Withheld, handle_like, request
+from skdp.remote._handles import CONSTANT, Line, NeedsRows, Withheld, is_same, request, view_of
 from skdp.remote._registry import registry
 from skdp.remote._wire import sent
 
@@ -230,8 +230,7 @@ class _HttpLine(Line):
         short = len(self._waiting) < MOST_WAITING and len(self._waiting[-1]) < LONG
         if do in NOTES and short:
             return None
-        if do == "map" and short:
-            view = handle_like(to)
+        if short and (view := view_of(to, do)) is not None:
             self._views[len(self._waiting) - 1] = view
             return view
         together, self._waiting = self._waiting, []
@@ -251,7 +250,7 @@ class _HttpLine(Line):
         try:
             answers = json.loads(self.raw(f"[{', '.join(together)}]"))
             told = [self.told(one) for one in (answers if isinstance(answers, list) else [answers])]
-            if any(told[at]._number != view._number for at, view in views.items()):
+            if not all(is_same(told[at], view) for at, view in views.items()):
                 raise Withheld(OTHER_VIEW)
         except Exception:
             for view in views.values():

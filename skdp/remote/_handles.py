@@ -6,10 +6,11 @@ from functools import cache, partial
 
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.kernel._parts import Parts
+from skdp.kernel._sampled import Sampled
 from skdp.kernel._table import Table
 from skdp.remote._wire import heard, sent
 
-__all__ = ["CONSTANT", "Line", "Withheld", "handle", "handle_like", "request"]
+__all__ = ["CONSTANT", "Line", "Withheld", "handle", "is_same", "request", "view_of"]
 
 # Of a view, as long as it is there; each is asked once.
 CONSTANT = frozenset({"about", "budget", "grouped", "heads", "n", "n_features", "q"})
@@ -67,11 +68,21 @@ def handle(line, told):
     return _handles(classes[told["class"]])(line, told["number"], told.get("purse"), has)
 
 
-def handle_like(table):
-    """Return the handle of the next view of a Table that its holder will make, of the same kind."""
-    line = table._line
+def view_of(table, do):
+    """Return the handle of the view that a holder will make of a Table, if a request makes one."""
+    makes = ("scaled", "fewer") if isinstance(table, Sampled) else ("map", "sample")
+    if do not in makes:
+        return None
+    line, cls = table._line, _handles(Sampled) if do == "sample" else type(table)
     line.last += 1
-    return type(table)(line, line.last, table._purse, {})
+    same = {"budget", "n", "n_features", "q"} if do == "scaled" else {"budget"}
+    has = {name: value for name, value in table._told.items() if name in same}
+    return cls(line, line.last, table._purse, has)
+
+
+def is_same(one, other):
+    """Return whether two handles are of one view."""
+    return (type(one), one._number) == (type(other), other._number)
 
 
 def _derived(cls):

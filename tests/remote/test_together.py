@@ -89,7 +89,12 @@ def test_a_view_that_waits_is_the_one_that_the_holder_makes(folder):
     low, high = np.full((2, 4), [[0.0], [1.0]])
     first, second = (table.map(InBox(low, high + more)) for more in (0.0, 1.0))
     assert second.n_features == 4 and first.heads is None and not line._views
-    assert (first._number, second._number, table.map(InBox(low, high))._number) == (1, 2, 3)
+    sample = table.sample(50.0, 1500.0)
+    scaled = sample.scaled(2.0)
+    views = first, second, sample, scaled, scaled.map(InBox(low, high))
+    assert [view._number for view in views] == [1, 2, 3, 4, 5] and not line._views
+    assert type(scaled) is type(sample) and type(views[-1]) is type(table) is not type(sample)
+    assert scaled.n == sample.n == scaled.fewer(60.0).n
 
 
 def test_a_view_that_was_refused_is_no_other_one(folder):
