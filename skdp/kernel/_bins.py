@@ -171,15 +171,20 @@ class OctaveCells(Checked):
 
 @public
 class UniformCells(Checked):
-    """Cells of one width from a start on, open below; what is outside of them is in none."""
+    """Cells of one width from a start on, open below; what is outside of them is in none.
+
+    If they are ``closed`` it is in the first or the last one.
+    """
 
     start: float
     width: float
     n_cells: Annotated[int, within(1, 2**20)]
+    closed: bool = False
 
     def counts(self, x):
         """Return the histogram of a one-dimensional array of finite numbers."""
         i = np.ceil((x - self.start) / self.width) - 1
+        i = np.clip(i, 0, self.n_cells - 1) if self.closed else i
         i = np.where((i >= 0) & (i < self.n_cells), i, self.n_cells).astype(np.int64)
         return np.bincount(i, minlength=self.n_cells + 1)[: self.n_cells]
 

@@ -68,12 +68,13 @@ class ColumnCells(OnePerColumn):
             self._count_codes(block, *alike, counts)
             return self._folded(counts)
         if _compiled.loops is not None and alike == {None} and self.center is self.unit is None:
-            fields = zip(*((of.start, of.width, of.n_cells) for of in self.cells), strict=True)
-            fields = [np.array(of, dtype=np.float64) for of in fields]
-            fields = _compiled.plain(self.columns, np.int64), *fields
+            fields = [(of.start, of.width, of.n_cells, of.closed) for of in self.cells]
+            fields = np.array(fields, dtype=np.float64).T.copy()
+            columns, mode = _compiled.plain(self.columns, np.int64), MODES.index(self.rows)
+            counts = np.zeros((shape[0], shape[1] + 1), dtype=np.int64)  # with those in no cell
             for _, x in _compiled.plain_parts(block):
-                _compiled.loops.even_cells(x, *fields, counts, x.shape[1], MODES.index(self.rows))
-            return counts
+                _compiled.loops.even_cells(x, columns, *fields, counts, x.shape[1], mode)
+            return counts[:, :-1]
         for strip in strips(block, self.columns, entries=self.rows == "entries"):
             for i, (cells, x) in enumerate(zip(self.cells, strip, strict=True)):
                 x = x[np.isfinite(x)] if self.rows == "entries" else x

@@ -112,7 +112,7 @@ def release_searched_mean(table, low, high):
     d, inside_bounds = table.n_features, table.map(InBox(low, high))
     if d > MOST_COLUMNS or not _ordinary(low, high):
         return None
-    ranges = _look(inside_bounds, low, high)
+    ranges = _look(table, low, high)
     if not _is_worth(ranges):
         return None
     told = table.ask(EdgeCells(np.arange(d), (WHOLE,) * d, "entries"), ENTRIES)
@@ -165,7 +165,7 @@ def are_narrow(table, low, high):
     d = table.n_features
     if table.heads is not None or d > MOST_COLUMNS or not _ordinary(low, high):
         return False
-    if not _is_worth(_look(table.map(InBox(low, high)), low, high)):
+    if not _is_worth(_look(table, low, high)):
         return False
     if d > 1:
         told = table.ask(RowsWithGaps(), GAPS)
@@ -188,9 +188,12 @@ def _ordinary(low, high):
 
 
 def _look(table, low, high):
-    """Release a _Range of every column."""
-    width = (high - low) / (N_CELLS - 1)  # both bounds are in the middle of a cell
-    cells = tuple(UniformCells(a - w / 2, w, N_CELLS) for a, w in zip(low, width, strict=True))
+    """Release a _Range of every column, of entries clipped to its bounds."""
+    width = (high - low) / (
+        N_CELLS - 1
+    )  # both bounds are in the middle of a cell, the first or last
+    of = zip(low - width / 2, width, strict=True)
+    cells = tuple(UniformCells(*one, N_CELLS, closed=True) for one in of)
     told = table.ask(ColumnCells(np.arange(len(low)), cells, rows="entries"), RANGE)
     return [_Range(one, told.scale) for one in told.value.astype(float)]
 

@@ -29,8 +29,13 @@
 #define WIDE
 #define APART
 #endif
+#if defined(__GNUC__)
+#define AHEAD(x, at) __builtin_prefetch((const char *)((uintptr_t)(x) + sizeof(*(x)) * (size_t)(at)))
+#else
+#define AHEAD(x, at) ((void)0)
+#endif
 
-#define VERSION 5 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
+#define VERSION 6 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
 
 #define TILE 128
 #define LINE 136 /* from one column to the next: not a power of two, or all would share a place in the cache */
@@ -57,12 +62,16 @@ static inline double whole(double x) /* towards zero; what is not finite becomes
     return copysign(even > near ? even - 1 : even, x);
 }
 
-/* turned[c * LINE + i] is entry c of row i of m <= TILE rows. */
+typedef double four __attribute__((vector_size(32), aligned(8)));
+/* turned[c * LINE + i] is entry c of row i of m <= TILE rows. The tile after it is sent for. */
 static inline void turn(const double *restrict x, Py_ssize_t m, Py_ssize_t d, double *restrict w)
 {
-    for (Py_ssize_t i = 0; i < m; i++)
+    for (Py_ssize_t i = 0; i < m; i++) {
+        for (Py_ssize_t c = 0; c < d; c += 8)
+            AHEAD(x, (m + i) * d + c);
         for (Py_ssize_t c = 0; c < d; c++)
             w[c * LINE + i] = x[i * d + c];
+    }
 }
 
 /* Appends the numbers of rows with a flag to `numbers`, and returns how many there are then. */
@@ -476,7 +485,22 @@ WIDE static int64_t ranks(const double *restrict x, Py_ssize_t n, Py_ssize_t d, 
     return rows;
 }
 
-/* Adds to `counts` how many entries of each of k columns have which highest bits, less one. */
+/* Adds to `counts` the codes of column j, or of four columns in turn: an entry waits for none of its
+   own. */
+static inline void tally(uint64_t codes[4][TILE], Py_ssize_t m, Py_ssize_t j, Py_ssize_t k,
+                         Py_ssize_t size, int64_t *restrict counts)
+{
+    if (j >= k - k % 4)
+        for (Py_ssize_t i = 0; i < m; i++)
+            counts[j * size + (Py_ssize_t)codes[j % 4][i]]++;
+    else if (j % 4 == 3)
+        for (Py_ssize_t i = 0; i < m; i++)
+            for (Py_ssize_t of = 0; of < 4; of++)
+                counts[(j - 3 + of) * size + (Py_ssize_t)codes[of][i]]++;
+}
+
+/* Adds to `counts` how many entries of each of k columns have which highest bits, less one; the last
+   number is that of the others. */
 WIDE static void codes(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
                        const int64_t *restrict columns, const double *restrict center,
                        const double *restrict unit, int mode, int shift_by, double *restrict w,
@@ -487,46 +511,46 @@ WIDE static void codes(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_
     uint64_t code[4][TILE];
     for (Py_ssize_t first = 0; first < n; first += TILE) {
         Py_ssize_t m = n - first < TILE ? n - first : TILE;
-        Py_ssize_t rows = turn_those(x + first * d, m, d, mode, w);
+        turn_those(x + first * d, m, d, mode, w);
         for (Py_ssize_t j = 0; j < k; j++) {
-            int64_t *restrict table = counts + j * size;
             const double *restrict column = w + columns[j] * LINE;
             const double *y = shifted(column, m, center[j], unit[j], 0, shift);
             uint64_t *restrict own = code[j % 4];
             for (Py_ssize_t i = 0; i < m; i++) {
                 double near = y[i] > LARGEST ? LARGEST : y[i];
                 own[i] = (bits_of(near < -LARGEST ? -LARGEST : near) - 1) >> shift_by;
+                own[i] = column[i] == column[i] ? own[i] : (uint64_t)size - 1;
             }
-            if (rows < m || j >= k - k % 4)
-                for (Py_ssize_t i = 0; i < m; i++)
-                    table[own[i]] += column[i] == column[i];
-            else if (j % 4 == 3) /* four columns in turn: an entry waits for none of its own */
-                for (Py_ssize_t i = 0; i < m; i++)
-                    for (Py_ssize_t of = 0; of < 4; of++)
-                        table[(of - 3) * size + (Py_ssize_t)code[of][i]]++;
+            tally(code, m, j, k, size, counts);
         }
     }
 }
 
 /* Adds to `counts` how many entries of each of k columns are in which of its cells of one width,
-   open below, from a start on: kernel/_bins.py, UniformCells. */
+   open below, from a start on; if those are closed, what is beyond them is in the first or last:
+   kernel/_bins.py, UniformCells. The last number of a column is that of the others. */
 WIDE static void even_cells(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
                             const int64_t *restrict columns, const double *restrict start,
-                            const double *restrict width, const double *restrict n_cells, int mode,
-                            Py_ssize_t size, double *restrict w, int64_t *restrict counts)
+                            const double *restrict width, const double *restrict n_cells,
+                            const double *restrict closed, int mode, Py_ssize_t size,
+                            double *restrict w, int64_t *restrict counts)
 {
-    double cell[TILE];
+    uint64_t cell[4][TILE];
     for (Py_ssize_t first = 0; first < n; first += TILE) {
         Py_ssize_t m = n - first < TILE ? n - first : TILE;
         turn_those(x + first * d, m, d, mode, w);
         for (Py_ssize_t j = 0; j < k; j++) {
             const double *restrict column = w + columns[j] * LINE;
-            double most = n_cells[j] < size ? n_cells[j] : size;
-            for (Py_ssize_t i = 0; i < m; i++)
-                cell[i] = ceil((column[i] - start[j]) / width[j]) - 1;
-            for (Py_ssize_t i = 0; i < m; i++)
-                if (cell[i] >= 0 && cell[i] < most)
-                    counts[j * size + (Py_ssize_t)cell[i]]++;
+            uint64_t *restrict own = cell[j % 4];
+            const double others = (double)(size - 1), last = between(n_cells[j], 1, others) - 1;
+            const double lowest = closed[j] ? 0 : -1, highest = closed[j] ? last : last + 1;
+            for (Py_ssize_t i = 0; i < m; i++) {
+                double at = ceil((column[i] - start[j]) / width[j]) - 1; /* NaN stays */
+                at = at < lowest ? lowest : at;
+                at = at > highest ? highest : at;
+                own[i] = bits_of((at >= 0 && at <= last ? at : others) + ROUNDER) - bits_of(ROUNDER);
+            }
+            tally(cell, m, j, k, size, counts);
         }
     }
 }
@@ -639,7 +663,9 @@ WIDE static void grid_ends(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
 /* Sums of pairs (first t, grid (factor t t - level)), rounded, of every column: zeros for pairs
    beyond `longest`, by squares or by sizes. t is the place between low and high, from -1 to 1, or
    the entry itself, clipped. Without `squares`, 2 rounded(grid w) - grid for the place w. All of
-   them are at most 2^30 + 1 in size, which the caller sees to. */
+   them are at most 2^30 + 1 in size, which the caller sees to: so the bits of y + ROUNDER are those
+   of ROUNDER plus the rounded y. Lengths as floats are off by less than a part of 2^50: where one is
+   near the limit, those of its tile are integers. */
 WIDE static void pair_sums(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
                            const double *restrict low, const double *restrict high, int places,
                            int squares, int sizes, int entries, double first_gain, double grid,
@@ -648,48 +674,48 @@ WIDE static void pair_sums(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
                            int64_t *restrict firsts, int64_t *restrict seconds,
                            int64_t *restrict counts)
 {
-    uint64_t bad[TILE];
-    int32_t here[TILE];
+    const uint64_t zero = bits_of(ROUNDER);
+    uint64_t one[TILE], two[TILE] = {0};
     for (Py_ssize_t start = 0; start < n; start += TILE) {
         Py_ssize_t m = n - start < TILE ? n - start : TILE;
-        turn(x + start * d, m, d, w);
-        not_finite(w, m, d, bad);
+        Py_ssize_t rows = turn_those(x + start * d, m, d, entries ? ENTRIES : FINITE_ROWS, w);
         for (Py_ssize_t c = 0; c < d; c++) {
-            double a = low[c], b = high[c], width = b - a;
-            double *restrict y = w + c * LINE;
-            int64_t count = 0, sum = 0, more = 0, limit = longest[c];
-            int32_t one[TILE], two[TILE];
-            for (Py_ssize_t i = 0; i < m; i++) {
-                uint64_t own = (bits_of(y[i]) & EXPONENT) + ONE;
-                int64_t stays = !((entries ? own : bad[i]) >> 63);
-                here[i] = (int32_t)stays;
-                count += stays;
-                y[i] = between(stays ? y[i] : a, a, b);
-            }
-            if (places)
-                for (Py_ssize_t i = 0; i < m; i++)
-                    y[i] = (y[i] - a) / width;
+            const double a = low[c], b = high[c], width = b - a, from = level[c];
+            const double near = (double)longest[c] * (1 - 0x1p-50);
+            const double *restrict y = w + c * LINE; /* NaN becomes a */
+            uint64_t sum = 0, more = 0, far = 0;
+            int64_t count = m;
             if (!squares)
-                for (Py_ssize_t i = 0; i < m; i++)
-                    one[i] = here[i] * (int32_t)(2 * rounded(grid * y[i]) - grid);
+                for (Py_ssize_t i = 0; i < m; i++) {
+                    one[i] = bits_of(grid * ((between(y[i], a, b) - a) / width) + ROUNDER);
+                    sum += one[i];
+                }
             else
                 for (Py_ssize_t i = 0; i < m; i++) {
-                    double t = places ? 2 * y[i] - 1 : y[i];
-                    int32_t f = (int32_t)rounded(first_gain * t);
-                    int32_t s = (int32_t)rounded(grid * (factor * t * t - level[c]));
-                    int64_t length = sizes ? (int64_t)abs(f) + abs(s)
-                                           : (int64_t)f * f + (int64_t)s * s;
-                    int32_t stays = length > limit ? 0 : here[i];
-                    one[i] = f * stays;
-                    two[i] = s * stays;
-                }
-            for (Py_ssize_t i = 0; i < m; i++)
-                sum += one[i];
-            if (squares)
-                for (Py_ssize_t i = 0; i < m; i++)
+                    double t = between(y[i], a, b);
+                    t = places ? 2 * ((t - a) / width) - 1 : t;
+                    double f = first_gain * t + ROUNDER;
+                    double s = grid * (factor * t * t - from) + ROUNDER;
+                    one[i] = bits_of(f);
+                    two[i] = bits_of(s);
+                    f -= ROUNDER;
+                    s -= ROUNDER;
+                    far |= bits_of(near - (sizes ? fabs(f) + fabs(s) : f * f + s * s));
+                    sum += one[i];
                     more += two[i];
-            firsts[c] += sum;
-            seconds[c] += more;
+                }
+            for (Py_ssize_t i = 0; (rows < m || far >> 63) && i < m; i++) {
+                int64_t f = (int64_t)(one[i] - zero), s = (int64_t)(two[i] - zero);
+                int64_t length = !squares ? 0 : sizes ? llabs(f) + llabs(s) : f * f + s * s;
+                uint64_t none = y[i] != y[i] || length > longest[c] ? ~UINT64_C(0) : 0;
+                sum += none & (zero - one[i]);
+                more += none & (zero - two[i]);
+                count -= y[i] != y[i];
+            }
+            sum -= (uint64_t)m * zero;
+            more -= (uint64_t)m * zero;
+            firsts[c] += squares ? (int64_t)sum : 2 * (int64_t)sum - count * (int64_t)grid;
+            seconds[c] += squares ? (int64_t)more : 0;
             counts[c] += count;
         }
     }
@@ -1103,15 +1129,16 @@ static PyObject *py_even_cells(PyObject *self, PyObject *args)
     START;
     Py_ssize_t d;
     int mode;
-    if (!PyArg_ParseTuple(args, "OOOOOOni", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &d, &mode))
+    if (!PyArg_ParseTuple(args, "OOOOOOOni", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &d,
+                          &mode))
         return NULL;
-    if (!take(&a, o, "didddI") ||
+    if (!take(&a, o, "diddddI") ||
         !fits(&a, d > 0 && N(0) % d == 0 && N(1) > 0 && N(2) == N(1) && N(3) == N(1) &&
-                      N(4) == N(1) && N(5) % N(1) == 0 && columns_fit(a.at[1], N(1), d),
-              d))
+                      N(4) == N(1) && N(5) == N(1) && N(6) % N(1) == 0 && N(6) / N(1) > 1 &&
+                      N(6) / N(1) < FAR && columns_fit(a.at[1], N(1), d), d))
         return FAILED;
-    UNLOCKED(even_cells(a.at[0], N(0) / d, d, N(1), a.at[1], a.at[2], a.at[3], a.at[4], mode,
-                        N(5) / N(1), a.work, a.at[5]))
+    UNLOCKED(even_cells(a.at[0], N(0) / d, d, N(1), a.at[1], a.at[2], a.at[3], a.at[4], a.at[5],
+                        mode, N(6) / N(1), a.work, a.at[6]))
     return done(&a, Py_NewRef(Py_None));
 }
 

@@ -164,6 +164,9 @@ def test_cells_of_one_width():
     )
     wanted = [sum(-1 + i / 4 < v <= -1 + (i + 1) / 4 for v in x.tolist()) for i in range(12)]
     assert cells.counts(x).tolist() == wanted
+    wanted[0] += np.count_nonzero(x <= -1)
+    wanted[-1] += np.count_nonzero(x > 2)
+    assert UniformCells(-1.0, 0.25, 12, closed=True).counts(x).tolist() == wanted
 
 
 # -- balls: numbers that floats hold exactly

@@ -16,7 +16,7 @@ from skdp import FriendlyCoreKMeans, PrivateMean, PrivateMedian
 from skdp.audit._tables import small_blocks
 from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._bins import LogBins, OctaveCells, UniformCells
-from skdp.kernel._bounded import BoundedSums, BoxedSquares, Powers
+from skdp.kernel._bounded import BoundedSums, BoxedSquares, Powers, pair_sums, short_pairs
 from skdp.kernel._clusters import Nearest
 from skdp.kernel._columns import ColumnBins, ColumnCells, EdgeCells
 from skdp.kernel._coordinates import Design, FeatureBox, Frame
@@ -119,7 +119,7 @@ def test_bins_of_lengths(x, per_octave, low):
 )
 def test_ranks_and_cells_of_columns(X, rows, n_edges, data):
     d = X.shape[1]
-    columns = np.array(data.draw(st.lists(st.integers(0, d - 1), min_size=1, max_size=3)))
+    columns = np.array(data.draw(st.lists(st.integers(0, d - 1), min_size=1, max_size=9)))
     edges = np.sort(np.append(np.linspace(-30, 30, n_edges - 2), [-np.inf, np.inf]))
     some = np.array([-np.inf, *np.unique(X[np.isfinite(X)][:3]), 1e9])
     tuples = tuple((edges, some)[j % 2] for j in range(len(columns)))
@@ -133,7 +133,8 @@ def test_ranks_and_cells_of_columns(X, rows, n_edges, data):
     same(lambda: ColumnCells(columns, cells, center, unit, rows=which).total(X))
     whole = (OctaveCells(),) * k
     same(lambda: ColumnCells(columns, whole, folded=True, rows=which).total(X))
-    even = tuple(UniformCells((-30.0, 5e-324, 1e300)[j % 3], 1.5, 9 + j) for j in range(k))
+    starts = (-30.0, 5e-324, 1e300)
+    even = tuple(UniformCells(starts[j % 3], 1.5, 9 + j, closed=j % 2 == 1) for j in range(k))
     same(lambda: ColumnCells(columns, even, rows=which).total(X))
 
 
@@ -158,6 +159,55 @@ def test_sums_between_bounds(X, low, width, degree, bits, flag):
     for start in (None, points, [ends[0], ends[0] + width / 4]):
         start = start if start is None else np.array(start)
         same(lambda start=start: BoundedSums(*ends, False, bits, flag, start).total(X))
+
+
+@settings(max_examples=60, deadline=None)
+@given(X=tables(), low=st.floats(-9, 0), bits=st.sampled_from([1, 13, 30]), data=st.data())
+def test_pairs_that_are_too_long(X, low, bits, data):
+    d, grid, sizes = X.shape[1], 2**bits, data.draw(st.booleans())
+    there = np.isfinite(X)
+    t = np.clip(np.where(there, X, np.float64(low)), low, 1.0)
+    pair = grid / 9 * t, grid * (1 / 81 * t * t - 0.5)
+    f, s = (np.rint(one).astype(np.int64) for one in pair)
+    lengths = np.abs(f) + np.abs(s) if sizes else f**2 + s**2
+    longest = np.array([data.draw(st.sampled_from([*one[:9].tolist(), 1])) for one in lengths.T])
+    longest -= data.draw(st.integers(0, 1))  # as long, and a bit too long
+    options, level = (False, True, sizes, True), np.full(d, 0.5)
+    found = pair_sums(
+        X,
+        np.full(d, low),
+        np.ones(d),
+        grid,
+        longest,
+        gain=grid / 9,
+        factor=1 / 81,
+        level=level,
+        options=options,
+    )
+    pairs = [np.where(there, one, 0) for one in short_pairs(*pair, longest, sizes=sizes)]
+    assert [one.tolist() for one in found] == [one.sum(axis=0).tolist() for one in (*pairs, there)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    X=tables(),
+    low=st.sampled_from([-1e200, -7.25, 0.0, 3.0]),
+    width=st.sampled_from([2.0**-30, 0.75, 1e90]),
+)
+def test_closed_cells_hold_what_a_box_moves_to_its_ends(X, low, width):
+    high, columns = low + 8 * width, np.arange(X.shape[1])
+    ends, start = (np.full(len(columns), end) for end in (low, high)), low - width / 2
+    if not start < low:
+        return
+
+    def counts(X, **closed):
+        cells = (UniformCells(start, width, 9, **closed),) * len(columns)
+        with np.errstate(over="ignore"):
+            return ColumnCells(columns, cells, rows="entries").total(X)
+
+    inside = InBox(*ends)(X)
+    for of_rows in both(lambda: counts(X, closed=True)):
+        np.testing.assert_array_equal(of_rows, counts(inside))
 
 
 @settings(max_examples=60, deadline=None)
