@@ -11,6 +11,7 @@ from skdp._unread import StepRows, Unread
 from skdp.by_group._keys import Keys, merged, name_of, narrow, ordered
 from skdp.by_group._persons import first_rows, homes, levels_that_count
 from skdp.kernel._persons import present_rows
+from skdp.readers._frames import FrameRows
 from skdp.readers._labels import plain_key
 from skdp.readers._persons import Persons
 from skdp.readers._raw import library
@@ -25,10 +26,32 @@ AT_ONCE = 64  # groups that share a pass
 STEP = 2**16  # rows that are looked at together
 
 
+def _floats_of(X, places):
+    """Return columns of a frame of pandas as an array, where it holds them in one; else None.
+
+    A frame copies columns that lie beside others, and takes rows column after column.
+    """
+    if type(X).__module__.partition(".")[0] != "pandas" or X.shape[0] < 2 or not places:
+        return None
+    dtypes = X.dtypes
+    if any(dtypes.iloc[j] != np.float64 for j in places):
+        return None
+    columns = [X.iloc[:, j].to_numpy() for j in places]  # views
+    apart = {one.strides[0] for one in columns}
+    steps = set(np.diff([one.__array_interface__["data"][0] for one in columns]).tolist())
+    owner = columns[0].base  # of them all, or they are apart in memory by chance
+    if len(apart) > 1 or len(steps) > 1 or any(one.base is not owner for one in columns):
+        return None
+    shape, strides = (X.shape[0], len(places)), (*apart, *(steps or {8}))
+    return np.lib.stride_tricks.as_strided(columns[0], shape, strides, writeable=False)
+
+
 def of_columns(X, places):
     """Return some columns of an array, a frame or Tables: a view, if they are neighbors."""
     if isinstance(X, Tables):
         return X.columns(places)
+    if (floats := _floats_of(X, places)) is not None:
+        return type(X)(floats, index=X.index, columns=X.columns[list(places)], copy=False)
     if library(X) not in ("numpy", "pandas") or places != tuple(range(places[0], places[-1] + 1)):
         return columns_of(X, places)
     return getattr(X, "iloc", X)[:, places[0] : places[-1] + 1]
@@ -52,7 +75,8 @@ class GroupedRows:
 
     def __init__(self, table, features, y, places, estimator):
         self._table, self._features, self._y = table, features, y
-        self._keys, self._estimator, self._persons = Keys(len(places)), estimator, None
+        self._keys, self._estimator = Keys(len(places)), estimator
+        self._persons = self._read = None
         self.about = {"key_columns_": places}
 
     def __len__(self):
@@ -141,6 +165,20 @@ class GroupedRows:
             persons = Persons(codes, len(known))
         return StepRows(X, y, self._copied, "groups", persons=persons)
 
+    def read_group(self, rows, seat, label, curator):
+        """Return what the model of one group reads.
+
+        Columns and types are those of all groups: once one was read, others are read alike.
+        """
+        if self._read is not None and len(rows):
+            source, told = self._read
+            curator.column_names = told.get("feature_names_in_")
+            return source.like(self._features.rows(rows)), curator, dict(told)
+        read = self.of_group(rows, seat).read(label, curator)
+        if type(read[0]) is FrameRows and self._y is None and self._persons is None:
+            self._read = read[0], dict(read[2])
+        return read
+
     def _copied(self, label):
         return clone(self._estimator)
 
@@ -155,18 +193,22 @@ class _Part:
 
     def read(self, label, curator):
         """Return what the model reads."""
-        return self._rows.of_group(self._numbers, self._seat).read(label, curator)
+        return self._rows.read_group(self._numbers, self._seat, label, curator)
 
 
 class GroupViews:
     """Some columns of an array, a memory map or a frame: the rows of one group at a time."""
 
     def __init__(self, X, places):
-        self._X, self._places = X, list(places)
+        self._X, self._places, self._floats = X, list(places), _floats_of(X, places)
 
     def rows(self, numbers):
         """Return an array or frame of the rows with these numbers, a copy."""
-        return columns_of(safe_indexing(self._X, numbers), self._places)
+        if self._floats is None or isinstance(numbers, slice):
+            return columns_of(safe_indexing(self._X, numbers), self._places)
+        whole = self._floats.flags.c_contiguous  # or take makes a copy of all
+        taken = self._floats.take(numbers, axis=0) if whole else self._floats[numbers]
+        return type(self._X)(taken, columns=self._X.columns[self._places], copy=False)
 
     def cuts(self):
         """Return slices of all rows."""

@@ -33,6 +33,7 @@ from skdp.audit import conditional_sensitivity, non_interference
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.audit._transcript import FixedKeys
 from skdp.base import Table, map_merge
+from skdp.by_group._rows import GroupViews, _floats_of, of_columns
 from skdp.exceptions import PlanError, ReleaseError
 from skdp.gate._parallel import _KeptKeys
 from skdp.mechanisms import RowKeys, make_entropy
@@ -651,6 +652,35 @@ def test_the_table_is_not_copied(kind):
     looked = X.nbytes if kind == "frame" else 0  # scikit-learn looks at an array of all its entries
     assert peak(model, table) < 1.1 * one + 60 * n + looked
     assert 1.1 * one + 60 * n < one + 0.6 * X.nbytes
+
+
+def test_columns_are_one_array_where_a_frame_holds_them_so():
+    pandas = pytest.importorskip("pandas")
+    x = np.random.default_rng(0).normal(size=(50, 4))
+    rows, columns = pandas.DataFrame(x), pandas.DataFrame(np.asfortranarray(x))
+    beside = pandas.DataFrame(x)
+    beside.insert(0, "k", 1)
+    for frame, places in [
+        (rows, (0, 1, 2, 3)),
+        (rows, (1, 3)),
+        (rows[::-1], (3, 2)),
+        (columns[::3], (1, 2)),
+        (columns, (2,)),
+        (beside, (1, 2, 3, 4)),
+    ]:
+        floats = _floats_of(frame, places)
+        same = np.shares_memory(floats, x if frame is not columns else frame.to_numpy())
+        assert (same or frame is not rows) and not floats.flags.writeable
+        part = frame.iloc[:, list(places)]
+        np.testing.assert_array_equal(floats, part.to_numpy())
+        pandas.testing.assert_frame_equal(of_columns(frame, places), part)
+        numbers, views = np.array([3, 1, 16]), GroupViews(frame, places)
+        taken = part.iloc[numbers].reset_index(drop=True)
+        pandas.testing.assert_frame_equal(views.rows(numbers), taken)
+    apart = pandas.concat([rows[[0]], pandas.DataFrame(x)[[1, 2]]], axis=1)
+    others = rows.astype("Float64"), rows.astype(np.float32), rows[:1], beside[["k"]], x
+    assert all(_floats_of(frame, (0,)) is None for frame in others)
+    assert _floats_of(apart, (1, 0, 2)) is None and _floats_of(rows, ()) is None
 
 
 def test_keys_that_are_kept_for_all_groups_are_those_of_the_rows():

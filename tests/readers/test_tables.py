@@ -527,6 +527,17 @@ def test_what_is_made_of_batches_is_made_anew_whenever_it_is_read(X):
         pickle.dumps(scaled)
 
 
+@pytest.mark.parametrize("known", [[2, -1, 0], [2.0**52, 2**52 + 2], [0, 10**9], [0.5, 1, 2]])
+def test_numbers_have_codes_wherever_they_lie(known):
+    from skdp.readers._labels import Known
+
+    odd = [np.nan, np.inf, -np.inf, -0.0, 0.25, 5e-324, 1e308, -1e308, 2.0**53]
+    column = np.array([*odd, *known, *(x + 1.0 for x in known), *(x - 0.5 for x in known)])
+    codes = {float(x): code for code, x in enumerate(known)}
+    wanted = [9.0 if x != x else codes.get(x, 7.0) for x in column.tolist()]
+    assert Known(known, other=7.0, missing=9.0)(column).tolist() == wanted
+
+
 def test_text_alone_has_the_codes_that_it_has_beside_other_entries():
     from skdp.readers._labels import Known
 
