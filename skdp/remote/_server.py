@@ -26,6 +26,7 @@ LOG = logging.getLogger("skdp.remote")
 EXTRA = "the server of skdp.remote needs uvicorn: pip install 'skdp[serve]'"
 MOST_OPENING = 2**20  # bytes of a request for a fit: this process reads it as JSON
 MOST_LOGGED = 2000  # characters of what is logged
+MOST_BESIDE = 2**16  # bytes of a message beside its body, but for the last piece
 MOST_HEAD = 200  # of a message that is not read
 POLL = 0.05  # seconds
 MORE_AT_ONCE = 4  # requests of one analyst at a time, beside one for each open fit
@@ -260,8 +261,9 @@ def application(door):
     async def application(scope, receive, send):
         status, told = await answer_to(scope, receive)
         head = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(told))]
-        await send({"type": "http.response.start", "status": status, "headers": head})
-        await send({"type": "http.response.body", "body": told})
+        with suppress(Exception):  # the rest of a message was none: uvicorn has refused it already
+            await send({"type": "http.response.start", "status": status, "headers": head})
+            await send({"type": "http.response.body", "body": told})
 
     async def answer_to(scope, receive):
         kind, _, token = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
@@ -319,6 +321,34 @@ def refused(scope, analyst, status, why, head=b""):
     return status, FAILED
 
 
+def _bounded_http():
+    """Return what reads HTTP, and the head of a message only as far as any of an analyst goes."""
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError:
+        return "h11"  # which has a bound
+
+    class Bounded(HttpToolsProtocol):
+        beside = 0  # bytes since the last ones of a body
+
+        def data_received(self, data):
+            if self.beside > MOST_BESIDE:
+                self.transport.abort()
+            else:
+                self.beside += len(data)
+                super().data_received(data)
+
+        def on_body(self, body):
+            self.beside = 0
+            super().on_body(body)
+
+        def on_message_complete(self):
+            self.beside = 0
+            super().on_message_complete()
+
+    return Bounded
+
+
 def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=None, key=None):
     """Answer analysts until the process is told to stop.
 
@@ -367,6 +397,7 @@ def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=Non
     quiet = {"access_log": False, "log_level": "warning"}
     quiet |= {"server_header": False, "date_header": False}  # analysts would parse them
     quiet |= {"ws": "none", "lifespan": "off"}  # all that is asked comes by one road
+    quiet |= {"http": _bounded_http()}
     times = {"timeout_keep_alive": 60, "timeout_graceful_shutdown": 1}  # no fit is open by then
 
     class Server(uvicorn.Server):

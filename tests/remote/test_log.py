@@ -23,6 +23,7 @@ COLUMNS, REFUSED = request(0, "n_features"), request(0, "nothing")
 BLANK = b" " * 2**20
 LONGEST = 6000  # characters of a line: no text of a request is longer than 4000
 CALLED = "ask Count of 0"
+CHUNKED = "POST /fits HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +171,17 @@ def test_a_message_that_breaks_off_has_a_line(folder):
     (told,) = lines(folder, broken)
     assert told["outcome"] == "broken off" and "row count" in told["request"]
     assert line._fit not in json.dumps(told), "names of fits are secret"
+
+
+@pytest.mark.parametrize("start", ["GET /", "GET / HTTP/1.1\r\nA: ", "GET / HTTP/1.1\r\n", CHUNKED])
+def test_nobody_sends_a_head_without_end(folder, start):
+    piece = (b"A: a\r\n" if start.endswith("\n") else b"a") * 2**14
+    with socket.socket(socket.AF_UNIX) as sent:
+        sent.connect(str(folder / "socket"))
+        sent.sendall(start.encode())
+        with pytest.raises(OSError, match=r"roken|reset"):
+            for _ in range(2**10):
+                sent.sendall(piece)
 
 
 def test_a_fit_that_is_asked_too_much_and_one_that_ends_have_lines(folder):
