@@ -16,6 +16,7 @@ from itertools import count
 from pathlib import Path
 
 import skdp
+from skdp.remote._http import bounded_http, parts_of
 from skdp.remote._registry import load, registry
 from skdp.remote._session import MOST_LINE, brief, noted
 from skdp.remote._workers import Workers
@@ -26,7 +27,6 @@ LOG = logging.getLogger("skdp.remote")
 EXTRA = "the server of skdp.remote needs uvicorn: pip install 'skdp[serve]'"
 MOST_OPENING = 2**20  # bytes of a request for a fit: this process reads it as JSON
 MOST_LOGGED = 2000  # characters of what is logged
-MOST_BESIDE = 2**16  # bytes of a message beside its body, but for the last piece
 MOST_HEAD = 200  # of a message that is not read
 POLL = 0.05  # seconds
 MORE_AT_ONCE = 4  # requests of one analyst at a time, beside one for each open fit
@@ -303,50 +303,11 @@ def application(door):
     return application
 
 
-async def parts_of(receive):
-    """Yield the parts of a message; raise EOFError if it breaks off."""
-    more = True
-    while more:
-        part = await receive()
-        if part["type"] == "http.disconnect":
-            raise EOFError
-        yield part.get("body", b"")
-        more = part.get("more_body", False)
-
-
 def refused(scope, analyst, status, why, head=b""):
     """Log a message that reached no fit, without the name of one; return status and answer."""
     address = scope["path"].partition("/")[2].partition("/")[0][:MOST_HEAD]
     _note(analyst, scope["method"][:MOST_HEAD], None, f"{address} {_head(head)}", why)
     return status, FAILED
-
-
-def _bounded_http():
-    """Return what reads HTTP, and the head of a message only as far as any of an analyst goes."""
-    try:
-        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-    except ImportError:
-        return "h11"  # which has a bound
-
-    class Bounded(HttpToolsProtocol):
-        beside = 0  # bytes since the last ones of a body
-
-        def data_received(self, data):
-            if self.beside > MOST_BESIDE:
-                self.transport.abort()
-            else:
-                self.beside += len(data)
-                super().data_received(data)
-
-        def on_body(self, body):
-            self.beside = 0
-            super().on_body(body)
-
-        def on_message_complete(self):
-            self.beside = 0
-            super().on_message_complete()
-
-    return Bounded
 
 
 def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=None, key=None):
@@ -397,7 +358,7 @@ def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=Non
     quiet = {"access_log": False, "log_level": "warning"}
     quiet |= {"server_header": False, "date_header": False}  # analysts would parse them
     quiet |= {"ws": "none", "lifespan": "off"}  # all that is asked comes by one road
-    quiet |= {"http": _bounded_http()}
+    quiet |= {"http": bounded_http()}
     times = {"timeout_keep_alive": 60, "timeout_graceful_shutdown": 1}  # no fit is open by then
 
     class Server(uvicorn.Server):
