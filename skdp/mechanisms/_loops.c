@@ -406,6 +406,27 @@ static inline Py_ssize_t turn_those(const double *restrict x, Py_ssize_t m, Py_s
     return (Py_ssize_t)many;
 }
 
+/* The same of k columns alone, if few are looked at and each entry counts by itself. */
+static inline Py_ssize_t turn_columns(const double *restrict x, Py_ssize_t m, Py_ssize_t d,
+                                      Py_ssize_t k, const int64_t *restrict columns, int mode,
+                                      double *restrict w)
+{
+    if (2 * k > d || (mode != ENTRIES && mode != ALL))
+        return turn_those(x, m, d, mode, w);
+    for (Py_ssize_t i = 0; i < m; i++) {
+        for (Py_ssize_t c = 0; c < d; c += 8)
+            AHEAD(x, (m + i) * d + c);
+        for (Py_ssize_t j = 0; j < k; j++)
+            w[columns[j] * LINE + i] = x[i * d + columns[j]];
+    }
+    for (Py_ssize_t j = 0; mode == ENTRIES && j < k; j++)
+        for (Py_ssize_t i = 0; i < m; i++) {
+            double *entry = w + columns[j] * LINE + i;
+            *entry = ((bits_of(*entry) & EXPONENT) + ONE) >> 63 ? NAN : *entry;
+        }
+    return m;
+}
+
 /* Returns a column of a turned tile, from its centre in its unit (0 for none), maybe in `out`. */
 static inline const double *shifted(const double *restrict column, Py_ssize_t m, double center,
                                     double unit, int distances, double *restrict out)
@@ -462,7 +483,7 @@ WIDE static int64_t ranks(const double *restrict x, Py_ssize_t n, Py_ssize_t d, 
     double shift[TILE];
     for (Py_ssize_t first = 0; first < n; first += TILE) {
         Py_ssize_t m = n - first < TILE ? n - first : TILE;
-        rows += turn_those(x + first * d, m, d, mode, w);
+        rows += turn_columns(x + first * d, m, d, k, columns, mode, w);
         for (Py_ssize_t j = 0; j < k; j++) {
             const double *y = shifted(w + columns[j] * LINE, m, center[j], unit[j], distances, shift);
             const double *restrict edge = edges + starts[j];
@@ -511,7 +532,7 @@ WIDE static void codes(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_
     uint64_t code[4][TILE];
     for (Py_ssize_t first = 0; first < n; first += TILE) {
         Py_ssize_t m = n - first < TILE ? n - first : TILE;
-        turn_those(x + first * d, m, d, mode, w);
+        turn_columns(x + first * d, m, d, k, columns, mode, w);
         for (Py_ssize_t j = 0; j < k; j++) {
             const double *restrict column = w + columns[j] * LINE;
             const double *y = shifted(column, m, center[j], unit[j], 0, shift);
@@ -538,7 +559,7 @@ WIDE static void even_cells(const double *restrict x, Py_ssize_t n, Py_ssize_t d
     uint64_t cell[4][TILE];
     for (Py_ssize_t first = 0; first < n; first += TILE) {
         Py_ssize_t m = n - first < TILE ? n - first : TILE;
-        turn_those(x + first * d, m, d, mode, w);
+        turn_columns(x + first * d, m, d, k, columns, mode, w);
         for (Py_ssize_t j = 0; j < k; j++) {
             const double *restrict column = w + columns[j] * LINE;
             uint64_t *restrict own = cell[j % 4];
