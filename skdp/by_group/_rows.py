@@ -42,6 +42,8 @@ def _floats_of(X, places):
     owner = columns[0].base  # of them all, or they are apart in memory by chance
     if len(apart) > 1 or len(steps) > 1 or any(one.base is not owner for one in columns):
         return None
+    if owner is None and len(columns) > 1:
+        return None
     shape, strides = (X.shape[0], len(places)), (*apart, *(steps or {8}))
     return np.lib.stride_tricks.as_strided(columns[0], shape, strides, writeable=False)
 

@@ -189,9 +189,7 @@ def _ordinary(low, high):
 
 def _look(table, low, high):
     """Release a _Range of every column, of entries clipped to its bounds."""
-    width = (high - low) / (
-        N_CELLS - 1
-    )  # both bounds are in the middle of a cell, the first or last
+    width = (high - low) / (N_CELLS - 1)  # bounds are in the middle of the first and last cell
     of = zip(low - width / 2, width, strict=True)
     cells = tuple(UniformCells(*one, N_CELLS, closed=True) for one in of)
     told = table.ask(ColumnCells(np.arange(len(low)), cells, rows="entries"), RANGE)
