@@ -37,6 +37,7 @@ FITS = {
     "count": PrivateCount(),
     "sum": PrivateSum((-50.0, 50.0)),
     "mean": PrivateMean(),
+    "mean, bounds": PrivateMean(bounds=(-50.0, 50.0)),
     "mean, trim": PrivateMean(trim=True),
     "trimmed mean": PrivateTrimmedMean(),
     "median": PrivateMedian(),
@@ -95,6 +96,7 @@ def _fit(module, name, **parameters):
 PEERS = {
     "sum": lambda X: X.sum(axis=0),
     "mean": lambda X: X.mean(axis=0),
+    "mean, bounds": lambda X: np.clip(X, -50.0, 50.0).mean(axis=0),
     "median": lambda X: np.median(X, axis=0),
     "quantile": lambda X: np.quantile(X, 0.9, axis=0),
     "min and max": lambda X: (X.min(axis=0), X.max(axis=0)),
