@@ -465,8 +465,13 @@ AUDITED = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", AUDITED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.nightly if name == "default" else pytest.mark.slow)
+        for name in AUDITED
+    ],
+)
 def test_all_checks(name):
     """The two layers, which take long, have tests of their own above."""
     for twin, check in private_estimator_checks(AUDITED[name][0]):
