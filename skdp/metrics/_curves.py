@@ -99,7 +99,7 @@ def release_curves(table, edges, positives, used, *, second, one_sided=False):
 
 def bytes_of_a_column(n_bins):
     """Return the size of what the longest question, PLACES, may hold of one column of scores."""
-    finer = 2 * n_bins  # if bins are crowded: their edges, and ends of 4 sums by class and bin
+    finer = 2 * (n_bins + 2)  # crowded bins are cut: edges, and ends of 4 sums by class and bin
     return 8 * (finer + 1 + 2 * 4 * 2 * finer)
 
 

@@ -151,10 +151,14 @@ def test_questions_that_may_be_too_long_are_refused_before_a_charge(tmp_path):
 def test_no_question_of_a_report_is_longer_than_what_is_announced(m):
     from skdp.kernel.applied._scores import ScoreCells
     from skdp.metrics._curves import PLACES
+    from skdp.metrics._strategy import finer_edges, logit_edges
     from skdp.remote._estimators import BESIDE
     from skdp.remote._handles import request
 
-    edges, ends = np.tile(np.linspace(0, 1, 513), (m, 1)), np.zeros((m, 4, 2, 512), dtype=np.int64)
+    edges = logit_edges(256)
+    edges, _ = finer_edges(edges, np.ones(len(edges) - 1))
+    ends = np.zeros((m, 4, 2, len(edges) - 1), dtype=np.int64)
+    edges = np.tile(edges, (m, 1))
     cells = ScoreCells(edges, (2**20,) * m, ends, ends)
     length = len(json.dumps(request(0, "ask", cells, PLACES, share=Fraction(1, 3))))
     announced = skdp.metrics.PrivateClassifierReport()._longest(m) * 4 / 3
