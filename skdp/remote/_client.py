@@ -280,6 +280,7 @@ class _HttpLine(Line):
 
     def close(self):
         """End the fit at the holder."""
+        self._waiting, self._views = [], {}
         if self._fit is not None:
             self._holder.request("DELETE", f"/fits/{quote(self._fit)}")
 
