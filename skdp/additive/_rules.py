@@ -33,7 +33,9 @@ CYCLES, GROWTH = 4, 1.3  # each takes so much more of the budget than the one be
 BINS = 16  # of classes
 CURVATURE = 1.25  # of that of the prior: what shrinks terms makes up for longer steps
 FLOOR_OF_CLASSES, FLOOR_OF_NUMBERS = 0.5, 1.0  # of a count of a cell, in sd of its noise
-UNLIKELY = 0.05  # chance that noise tells as much, above which terms are left out
+# Chance that noise tells as much, above which terms are left out. Of 68 classifiers of 42 unseen
+# tables that passed at .05, 3 were worse than chance; of 59 at .01 none.
+UNLIKELY = 0.01
 FEW, FEW_UNKNOWN = 60.0, 100.0  # strength below which features are not looked at
 SMALL = 60.0  # strength per root of the number of features below which one cycle is all
 CURVED = 115.0  # strength of the classes per feature above which cells have curvatures of their own
