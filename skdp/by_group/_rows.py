@@ -208,8 +208,7 @@ class GroupViews:
         """Return an array or frame of the rows with these numbers, a copy."""
         if self._floats is None or isinstance(numbers, slice):
             return columns_of(safe_indexing(self._X, numbers), self._places)
-        whole = self._floats.flags.c_contiguous  # or take makes a copy of all
-        taken = self._floats.take(numbers, axis=0) if whole else self._floats[numbers]
+        taken = safe_indexing(self._floats, numbers)
         return type(self._X)(taken, columns=self._X.columns[self._places], copy=False)
 
     def cuts(self):
