@@ -138,6 +138,15 @@ def test_a_fit_is_one_line_that_can_be_made_again(bench, monkeypatch, name):
     assert "2 fits" in page and f"| {name} |" in page and page.count("ValueError") == 1
 
 
+def test_disasters_that_few_rows_make_are_told_apart(bench):
+    judge = bench("_honesty_judges")
+    x = np.append(np.tile([0.0, 1.0], 500), [1e3, 1e3])
+    told = [judge.judged_twice(judge.variance, few, np.abs(x), x, 0.25) for few in (1, 2)]
+    assert all(one["disaster"] for one in told)
+    assert [one["few"] for one in told] == [False, True]
+    assert "few" not in judge.judged_twice(judge.variance, 2, np.abs(x), x, x.var())
+
+
 def test_the_report_counts_what_is_reliable(bench):
     poor = bench("_honesty_judges").mean(x, 20, 19, 21)
     answer = {"column": "x", "kind": "smooth", **poor}
@@ -145,5 +154,5 @@ def test_the_report_counts_what_is_reliable(bench):
     right = {**told[2], **bench("_honesty_judges").mean(x, 10, 9, 11)}
     line = {"estimator": "mean", "table": "a/b", "epsilon": 1.0, "seed": 3, "n": 1000}
     page = bench("honesty").report([{**line, "answers": [*told, right]}])
-    assert "| mean | 4 | 2 | 2 | 1 | 0 | 0.5 | 0.5 |" in page
+    assert "| mean | 4 | 2 | 2 | 0 | 1 | 0 | 0.5 | 0.5 |" in page
     assert page.count("`--again mean a/b 1.0 3`") == 1
