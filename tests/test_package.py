@@ -89,6 +89,7 @@ def test_messages_name_the_way_out():
     assert "BudgetAllocation" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_packages_are_attributes():
     code = "import skdp; skdp.stats.private_ttest_ind, skdp.metrics, skdp.marginals.Bins"
     subprocess.run([sys.executable, "-c", code], check=True)

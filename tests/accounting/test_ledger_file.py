@@ -110,7 +110,7 @@ for i in range(int(sys.argv[2])):
 
 
 @needs_fork
-@pytest.mark.parametrize("kills", [20, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [6, pytest.param(60, marks=pytest.mark.slow)])
 def test_no_charge_is_lost_by_kill_9(tmp_path, kills):
     granted = run(KILLS, tmp_path / "a.db", kills)
     ledger = PrivacyLedger.open(tmp_path / "a.db")

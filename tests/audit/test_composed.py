@@ -31,17 +31,10 @@ def case(name):
 
 
 QUICK = "map first", "bounded", "marginals of a frame"
-DEAR = (
-    *("encoders", "columns", "imputer", "means of levels first", "synthetic rows"),
-    *("search over a pipeline", "texts first", "nested", "groups that are found"),
-)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in COMPOSED],
-)
+@pytest.mark.parametrize("name", COMPOSED)
 def test_the_layers_on_few_tables(name):
     estimator, X = case(name)
     non_interference(estimator, X, n_transcripts=1)
@@ -54,7 +47,7 @@ def test_the_layers_on_few_tables(name):
 )
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.slow] if n in DEAR else []) for n in COMPOSED],
+    [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in COMPOSED],
 )
 def test_short_checks(name, check):
     for twin, found in private_estimator_checks(*case(name)):

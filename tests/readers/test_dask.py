@@ -400,6 +400,7 @@ def test_no_rows():
         assert released(seeded(PrivateMean()).fit(X)) == bits
 
 
+@pytest.mark.slow
 def test_a_fit_of_an_array_loads_no_dask():
     code = (
         "import sys, warnings, numpy as np, skdp; warnings.simplefilter('ignore');"

@@ -392,6 +392,7 @@ def test_what_changes_after_the_charge_ends_as_release_error(folder, table):
             assert len(ledger.entries()) == 2 and caught.value.__context__ is None
 
 
+@pytest.mark.slow
 def test_arrays_import_no_engines():
     code = (
         "import sys, warnings, numpy as np; warnings.simplefilter('ignore');"
