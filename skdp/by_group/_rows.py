@@ -11,7 +11,6 @@ from skdp._unread import StepRows, Unread
 from skdp.by_group._keys import Keys, merged, name_of, narrow, ordered
 from skdp.by_group._persons import first_rows, homes, levels_that_count
 from skdp.kernel._persons import present_rows
-from skdp.readers._frames import FrameRows
 from skdp.readers._labels import plain_key
 from skdp.readers._persons import Persons
 from skdp.readers._raw import library
@@ -77,8 +76,7 @@ class GroupedRows:
 
     def __init__(self, table, features, y, places, estimator):
         self._table, self._features, self._y = table, features, y
-        self._keys, self._estimator = Keys(len(places)), estimator
-        self._persons = self._read = None
+        self._keys, self._estimator, self._persons = Keys(len(places)), estimator, None
         self.about = {"key_columns_": places}
 
     def __len__(self):
@@ -167,20 +165,6 @@ class GroupedRows:
             persons = Persons(codes, len(known))
         return StepRows(X, y, self._copied, "groups", persons=persons)
 
-    def read_group(self, rows, seat, label, curator):
-        """Return what the model of one group reads.
-
-        Columns and types are those of all groups: once one was read, others are read alike.
-        """
-        if self._read is not None and len(rows):
-            source, told = self._read
-            curator.column_names = told.get("feature_names_in_")
-            return source.like(self._features.rows(rows)), curator, dict(told)
-        read = self.of_group(rows, seat).read(label, curator)
-        if type(read[0]) is FrameRows and self._y is None and self._persons is None:
-            self._read = read[0], dict(read[2])
-        return read
-
     def _copied(self, label):
         return clone(self._estimator)
 
@@ -195,7 +179,7 @@ class _Part:
 
     def read(self, label, curator):
         """Return what the model reads."""
-        return self._rows.read_group(self._numbers, self._seat, label, curator)
+        return self._rows.of_group(self._numbers, self._seat).read(label, curator)
 
 
 class GroupViews:

@@ -23,12 +23,6 @@ class FrameRows(Source):
         self.names, self.decode = schema.names, _decoder(X, schema)
         self._X, self._part = X, X.iloc if library(X) == "pandas" else X
 
-    def like(self, X):
-        """Return the rows of another frame of the same columns and types."""
-        other = self.decoded_by(self.decode)
-        other.n_rows, other._X, other._part = len(X), X, X.iloc if library(X) == "pandas" else X
-        return other
-
     def head(self):
         """Return no rows of the frame."""
         return no_rows(self._X)
