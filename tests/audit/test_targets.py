@@ -103,15 +103,16 @@ def test_a_label_of_a_model_of_this_package(model):
 
 
 @pytest.mark.parametrize(
-    ("pair", "model"),
-    [
-        pytest.param(*case, marks=pytest.mark.audit if case in SOME else pytest.mark.nightly)
+    ("pair", "model", "n_runs"),
+    [pytest.param(*case, 2000, marks=pytest.mark.audit) for case in SOME]
+    + [
+        pytest.param(*case, 10_000 if case[0] in OFTEN else 1000, marks=pytest.mark.nightly)
         for case in DEAR
     ],
     ids=str,
 )
-def test_worst_pairs_of_the_models_of_this_package(pair, model):
-    report = audited(model, *WORST[pair][1:], 10_000 if pair in OFTEN else 1000)
+def test_worst_pairs_of_the_models_of_this_package(pair, model, n_runs):
+    report = audited(model, *WORST[pair][1:], n_runs)
     assert report.passed, report
 
 
