@@ -14,6 +14,7 @@ import os
 import re
 import sys
 import tempfile
+import textwrap
 import warnings
 from hashlib import shake_128
 from itertools import chain, pairwise, zip_longest
@@ -26,6 +27,7 @@ from sklearn.base import BaseEstimator
 
 from skdp.mechanisms import _entropy
 
+WIDTH = 90  # of a sentence that a block prints: beside both sidebars no line is cut
 README = Path(__file__).resolve().parents[1] / "README.md"
 
 
@@ -77,7 +79,7 @@ class Blocks:
                 raise RuntimeError(f"{warning.category.__name__}: {warning.message}")
         told = dict.fromkeys(f"{each.category.__name__}: {each.message}" for each in caught)
         text = "\n".join([*filter(None, [stacked(texts)]), *told])
-        return text.replace(f"{self._folder}/", ""), pictures
+        return wrapped(text.replace(f"{self._folder}/", "")), pictures
 
     def _run(self, statement):
         """Run a statement; print its value if it is an expression."""
@@ -89,6 +91,17 @@ class Blocks:
         drawing = type(value).__module__.startswith("matplotlib.") or hasattr(value, "figure_")
         if value is not None and not drawing and not isinstance(value, BaseEstimator):
             print(shown(value))
+
+
+def wrapped(text):
+    """Return a text whose long sentences are wrapped; tables stay as they are."""
+    lines = []
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        sentence = len(line) > WIDTH and "  " not in line.strip()
+        own = {"width": WIDTH, "subsequent_indent": f"{indent}  ", "break_long_words": False}
+        lines += textwrap.wrap(line, **own) if sentence else [line]
+    return "\n".join(lines)
 
 
 def stacked(texts):
