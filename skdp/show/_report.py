@@ -77,14 +77,13 @@ class PlanView:
     """The faces of a plan: text and HTML."""
 
     def __str__(self):
-        budget = self.budget
+        budget, steps = self.budget, list(_steps(self))
+        w = max([26, *(len(name) for name, *_ in steps)])
         lines = [
             f"Plan: {_guarantee(budget)} per fit, charged in full before the first row is read",
-            f"{'release':<28} {'mechanism':<10} share of {_UNITS[budget.measure]}",
+            f"{'release':<{w + 2}} {'mechanism':<10} share of {_UNITS[budget.measure]}",
         ]
-        lines += [
-            f"  {name:<26} {mechanism:<10} {share}" for name, mechanism, share in _steps(self)
-        ]
+        lines += [f"  {name:<{w}} {mechanism:<10} {share}" for name, mechanism, share in steps]
         return "\n".join([*lines, *_may_fail(self), *_listed("note", self.assumptions)])
 
     def _repr_html_(self):
