@@ -6,7 +6,7 @@ from skdp.kernel._ball_cover import BallCover
 from skdp.kernel._bins import LogBins
 from skdp.kernel._coordinates import boxed
 from skdp.kernel._lattice import Lattice
-from skdp.kernel._plain import ColumnNumber, PerColumn
+from skdp.kernel._plain import Columns, PerColumn
 from skdp.kernel._statistic import RowMap, public
 from skdp.mechanisms import row_norms
 from skdp.readers._rows import MappedRows, take
@@ -30,19 +30,22 @@ class Boxed(RowMap):
 
 
 @public
-class OneColumn(RowMap):
-    """One column of every row: a gap in it is a row that is absent.
+class TheseColumns(RowMap):
+    """Some columns of every row: a gap in another is none here.
 
     **Privacy**: entry by entry.
     """
 
-    column: ColumnNumber
-    dims = 1
+    columns: Columns
     kind = "numbers"
 
+    @property
+    def dims(self):
+        return len(self.columns)
+
     def __call__(self, block):
-        """Return the column, shape (n, 1)."""
-        return np.asarray(block[:, [self.column]], dtype=np.float64)
+        """Return the columns, shape (n, dims)."""
+        return np.asarray(block[:, self.columns], dtype=np.float64)
 
 
 ALONE = "rows of a view of fewer rows have no numbers, and no keys."

@@ -8,7 +8,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.columns._magnitude_histogram import whole_line
 from skdp.kernel._sums import Count, RowsWithGaps
-from skdp.kernel._views import OneColumn
+from skdp.kernel._views import TheseColumns
 from skdp.location._column_table import ColumnTable
 from skdp.mechanisms._exact import exact
 from skdp.scales._column_noise import ColumnNoise, with_law
@@ -65,7 +65,7 @@ def release_with_gaps(table, release):
     table.decide(DECIDED)
     share = exact(table.remaining) / d
     return [
-        release(ColumnTable(table.child(COLUMNS, share).map(OneColumn(j)), table, j))
+        release(ColumnTable(table.child(COLUMNS, share).map(TheseColumns(np.array([j]))), table, j))
         for j in range(d)
     ]
 

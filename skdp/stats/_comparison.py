@@ -10,7 +10,7 @@ from skdp.accounting import Budget, Plan
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import long_format
 from skdp.location._public import bounds_vectors
-from skdp.stats._compared_columns import CHILDREN, COUNTS, ComparedColumns
+from skdp.stats._compared_columns import CHILDREN, COUNTS, MOST_COLUMNS, ComparedColumns
 from skdp.stats._search import search_steps
 from skdp.stats._tests import SUMS
 from skdp.table._target import Selection, coded_classes, coded_columns
@@ -22,7 +22,12 @@ __all__ = ["PrivateComparison"]
 LABELS = 0.1  # of the budget, for groups and levels that are not public
 MEASURES = (
     "measures must be None, a list of columns, or a dict {column: 'ranks', 'means' or 'counts'}. "
-    "Name columns as X does; 'counts' are for columns with categories, the others for numbers."
+    "Name columns as X does; 'counts' are for columns with categories, the others for numbers. "
+    "Got "
+)
+COUNTED = "has categories. Pass 'counts' for it, or None"
+NUMBERED = (
+    "has numbers. Pass 'means' or 'ranks' for it, or its levels as categories={column: [0, 1]}"
 )
 ALONE = "fewer than two groups stand clear of the noise. Pass classes=[...] if they are public"
 NO_GROUPS = "y is needed: the group of every row. Pass y, or by='column of X'."
@@ -82,10 +87,10 @@ class PrivateComparison(PrivateEstimator):
     Notes
     -----
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row with its
-    group; the number of rows is private. Of the numbers of all columns that are compared alike one
-    vector is released: its noise grows with the root of the number of columns. A row is in one
-    group, so groups cost nothing. Proof: user guide "Comparing groups: proofs". Rows that lack a
-    number are left out; a missing category is in no level.
+    group; the number of rows is private. Every column is a table of its own, of the rows that have
+    an entry in it, with a k-th of the budget of k columns: noise grows with the root of k. A row is
+    in one group, so groups cost nothing. Proof: user guide "Comparing groups: proofs". A gap is one
+    of its own column, as in pandas; a missing category is in no level.
 
     Examples
     --------
@@ -164,7 +169,10 @@ class PrivateComparison(PrivateEstimator):
         steps += [*CHILDREN.values(), COUNTS]
         for kind in CHILDREN:
             inner = (*search_steps(budget, bounded=self.bounds is not None), SUMS)
-            steps += [replace(step, label=f"{kind}/{step.label}") for step in inner]
+            steps += [
+                replace(step, label=f"{kind}/{step.label}", times=step.times * MOST_COLUMNS)
+                for step in inner
+            ]
         events = [event for one in labels for event in one.events(budget, 0.5)]
         return Plan(budget, tuple(steps), tuple(events))
 
@@ -181,8 +189,18 @@ class PrivateComparison(PrivateEstimator):
     def _check_public(self, n_features):
         bounds_vectors(self.bounds, n_features)
         measures = self._measures(n_features)
-        if any(kind not in (None, "ranks", "means", "counts") for kind in measures.values()):
-            raise ValueError(MEASURES)
+        for kind in measures.values():
+            if kind not in (None, "ranks", "means", "counts"):
+                raise ValueError(f"{MEASURES}{self.measures!r}.")
+
+    def _read(self, X, y):
+        rows = super()._read(X, y)
+        levels = rows.about.get("levels") or [None] * self.n_features_in_
+        for j, kind in self._measures(self.n_features_in_).items():
+            if kind is not None and (kind == "counts") != (levels[j] is not None):
+                name, rule = self._name(j), NUMBERED if kind == "counts" else COUNTED
+                raise ValueError(f"measures: column {name!r} {rule}.")
+        return rows
 
     def _measures(self, n_features):
         """Return how columns are compared, by number; None for the usual way."""
@@ -195,10 +213,10 @@ class PrivateComparison(PrivateEstimator):
         for key, kind in given.items():
             at = names.index(key) if key in names else key
             if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at < n_features:
-                raise ValueError(MEASURES)
+                raise ValueError(f"{MEASURES}{self.measures!r}.")
             found[at] = kind
         if not found or len(found) < len(given):
-            raise ValueError(MEASURES)
+            raise ValueError(f"{MEASURES}{self.measures!r}.")
         return found
 
     def _release(self, table):
@@ -214,12 +232,11 @@ class PrivateComparison(PrivateEstimator):
         return told | released.attributes()
 
     def _kinds(self, coding):
-        """Return the kind of every compared column; what cannot be compared so is left as it is."""
-        kinds = {}
-        for j, kind in self._measures(len(coding.levels)).items():
-            counted = coding.levels[j] is not None
-            kinds[j] = "counts" if counted else ("ranks" if kind in (None, "counts") else kind)
-        return kinds
+        """Return the kind of every compared column."""
+        return {
+            j: kind or ("ranks" if coding.levels[j] is None else "counts")
+            for j, kind in self._measures(len(coding.levels)).items()
+        }
 
     def _name(self, j):
         return str(getattr(self, "feature_names_in_", range(self.n_features_in_))[j])
@@ -267,7 +284,7 @@ class PrivateComparison(PrivateEstimator):
         """Return the tests of all columns as text, with p-values by Holm's rule."""
         lines = []
         for name, p in self.pvalues().items():
-            test = self.tests_[name]
+            test = replace(self.tests_[name], pvalue=p)
             effect = f"{test.effect_name} {test.effect_size:.3g}"
             lines.append(f"{name}: adjusted p-value {p:.3g}; {effect}; {test.conclusion}")
         return "\n".join(lines)

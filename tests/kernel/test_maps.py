@@ -6,7 +6,7 @@ import pytest
 from skdp.kernel._coordinates import BesideLine, Design, FeatureBox, Frame, InUnits, SomeColumns
 from skdp.kernel._gradients import LineGradients, LogitGradients
 from skdp.kernel._statistic import TYPES, RowMap
-from skdp.kernel._views import Boxed, InBox, OneColumn
+from skdp.kernel._views import Boxed, InBox, TheseColumns
 from skdp.kernel.applied._losses import KINDS, LossColumn
 from tests.kernel._examples import hostile, wild
 from tests.kernel._examples_linear import design, finite
@@ -35,7 +35,7 @@ def logit_gradients(rng):
 # Class -> function of a generator that returns a map of rows of three columns and a target.
 MAPS = {
     Boxed: lambda rng: Boxed(finite(rng, 4), wild(rng, 4)),
-    OneColumn: lambda rng: OneColumn(int(rng.integers(4))),
+    TheseColumns: lambda rng: TheseColumns(rng.permutation(4)[: int(rng.integers(1, 5))]),
     InBox: lambda rng: InBox(np.full(4, -1.0), np.full(4, float(rng.choice([1.0, 1e300])))),
     InUnits: lambda rng: InUnits(2.0 ** rng.integers(-900, 900, size=4)),
     SomeColumns: lambda rng: SomeColumns(np.array([0, 2])),

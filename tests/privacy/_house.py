@@ -357,6 +357,7 @@ PUBLIC = {
         "sampling": "a public parameter",
         "describe_parameter": "a number or a text, of all else the type",
     },
+    "stats/_comparison.py": {"name": "of a column", "rule": "a constant text"},
     "stats/_power.py": {
         "describe_parameter": "a number or a text, of all else the type",
         "test": "a parameter",

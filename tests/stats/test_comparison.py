@@ -1,5 +1,7 @@
 """Tables of a study and contingency tables: what they release, refuse and adjust; power."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars
@@ -66,6 +68,48 @@ def test_sources_are_alike():
     other = PrivateComparison(**public).fit(frame.drop(columns="arm"), frame["arm"])
     third = PrivateComparison(by="arm", **public).fit(polars.from_pandas(frame))
     assert one.pvalues() == other.pvalues() == third.pvalues()
+
+
+def test_a_gap_is_one_of_its_own_column():
+    frame = _frame(6000)
+    weight = np.where(frame.age > 60, np.nan, frame.age)  # whoever is old is not weighed
+    frame = frame.assign(weight=weight, never=np.nan, age=frame.age.mask(frame.pressure > 150))
+    measures = {"age": "means", "weight": "means", "pressure": "means", "stage": "counts"}
+    public = {"by": "arm", "measures": measures, **PUBLIC, "epsilon": 50.0, "random_state": 0}
+    fit = PrivateComparison(**public).fit(frame)
+    table = fit.results().set_index(["variable", "group"])
+    numbers = list(measures)[:3]
+    exact = frame.groupby("arm")[numbers].agg(["mean", "count"]).stack(0, future_stack=True)
+    for (group, name), truth in exact.iterrows():
+        told = table.loc[(name, group)]
+        assert told.value == pytest.approx(truth["mean"], abs=0.4) and told.low < told.value
+        assert told.n == pytest.approx(truth["count"], abs=10)
+    sizes = table.loc["stage"].groupby("group").n.first()
+    assert np.allclose(sizes, frame.arm.value_counts()[sizes.index], atol=10)
+
+
+@pytest.mark.parametrize("kind, name", [("means", "stage"), ("ranks", "died"), ("counts", "age")])
+def test_a_measure_of_another_type_is_refused(kind, name):
+    with pytest.raises(ValueError, match=name):
+        PrivateComparison(by="arm", measures={name: kind}).fit(_frame(50))
+
+
+def test_a_summary_concludes_by_the_adjusted_pvalue_and_names_the_groups():
+    fit = PrivateComparison(by="arm", measures=MEASURES, **PUBLIC, random_state=0).fit(_frame())
+    fit.tests_["stage"] = replace(fit.tests_["stage"], pvalue=0.03, told=True)
+    text = fit.summary()
+    (line,) = [line for line in text.splitlines() if line.startswith("stage")]
+    assert fit.pvalues()["stage"] > 0.05 and "no conclusion" in line
+    assert "P(drug > placebo)" in text and "Cohen's d, drug less placebo" in text
+
+
+@pytest.mark.slow
+def test_a_comparison_of_columns_with_gaps_stands_every_audit():
+    frame = _frame(300)
+    frame = frame.assign(age=frame.age.mask(frame.pressure > 130))
+    check_private_estimator(
+        PrivateComparison(measures=MEASURES, **PUBLIC), frame.drop(columns="arm"), frame["arm"]
+    )
 
 
 def test_adjusted_pvalues_are_those_of_the_books():
