@@ -32,6 +32,11 @@ FEW = (
     "epsilon or more rows of that class."
 )
 
+LABELS = (
+    "scores are probabilities, and these are text. Pass model.predict_proba(X), or labels to "
+    "PrivateConfusionMatrix."
+)
+
 
 class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
     """How good a classifier is, from the scores that it gives to private rows.
@@ -182,6 +187,9 @@ class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
         if isinstance(y_true, Table):
             return super().fit(y_true)
         X, y = as_scores(y_true, y_score)
+        table = self.by is None and len(getattr(X, "shape", ())) == 2
+        if table and np.asarray(X[:0]).dtype.kind in "OUST":
+            raise ValueError(LABELS)
         return self._fit_report(X, y, groups)
 
     @classmethod
@@ -209,7 +217,7 @@ class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
         matrices, whose last bits may depend on the number of rows. Pass predictions that were made
         row by row where that matters.
         """
-        scores, classes = scores_of(model, X)
+        scores, classes = scores_of(model, X, parameters.get("classes"))
         scores, by = with_keys_of(X, parameters.get("by"), scores)
         return cls(**{"classes": classes, **parameters, "by": by}).fit(y, scores, groups=groups)
 
@@ -231,7 +239,7 @@ class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
 
     def _release(self, table):
         m = table.n_features - 1
-        classes, table = coded_classes(table, self.classes)
+        classes, table = coded_classes(table, self.classes, in_order=True)
         edges = np.tile(logit_edges(self.n_bins), (m, 1))
         fitted = {"classes_": classes, "confusion_": None, "confusion_sd_": 0.0}
         if self._is_binary():

@@ -135,7 +135,7 @@ class PrivateConfusionMatrix(MetricNumbers, PrivateEstimator):
         return super().fit(X, y, groups=groups)
 
     def _indicators(self, labels):
-        classes = list(public_classes(self.classes))
+        classes = public_classes(self.classes, in_order=True)
         columns = np.array([labels == label for label in classes], dtype=float).T
         known = columns.any(axis=1)
         columns[~known] = np.nan
@@ -155,7 +155,7 @@ class PrivateConfusionMatrix(MetricNumbers, PrivateEstimator):
             )
 
     def _release(self, table):
-        classes, table = coded_classes(table, self.classes)
+        classes, table = coded_classes(table, self.classes, in_order=True)
         k = len(classes)
         told = table.ask(ConfusionCells(k), CELLS)
         matrix, sd = told.real.reshape(k, k).astype(float), float(np.max(told.sd))

@@ -14,7 +14,7 @@ from skdp.estimator._results import lines_of
 from skdp.mechanisms import make_entropy
 from skdp.metrics._classifier_report import PrivateClassifierReport
 from skdp.metrics._regression_report import METRICS, PrivateRegressionReport
-from skdp.metrics._scores import LabelledRows
+from skdp.metrics._scores import LabelledRows, probabilities_of
 from skdp.rowwise._map import each_row
 from skdp.table._groups import without_groups
 from skdp.table._levels import public_classes
@@ -360,8 +360,8 @@ def _granted(model, plan, ledger, random_state, k):
 
 def _predicted(model, rows, numbers, scoring, classes):
     """Return scores of rows that a model has not seen, a column for each class: local."""
-    labels = [0] if scoring in METRICS else public_classes(classes)
-    told = partial(_predictions if scoring in METRICS else _of_classes, model, labels)
+    labels = [0] if scoring in METRICS else public_classes(classes, in_order=True)
+    told = partial(_predictions if scoring in METRICS else probabilities_of, model, labels)
     told = partial(_each_alone, told, len(labels)) if _is_private(model) else told
     scores = rows.predicted(told, numbers, len(labels))
     return scores[:, 1:] if len(labels) == 2 else scores
@@ -375,13 +375,3 @@ def _each_alone(function, width, X):
 
 def _predictions(model, _, X):
     return np.asarray(model.predict(X), dtype=float).reshape(-1, 1)
-
-
-def _of_classes(model, labels, X):
-    """Return probabilities of public labels, 0 of those that a model does not know."""
-    told, known = np.asarray(model.predict_proba(X), dtype=float), model.classes_.tolist()
-    scores = np.zeros((len(told), len(labels)))
-    for k, label in enumerate(labels):
-        if label in known:
-            scores[:, k] = told[:, known.index(label)]
-    return scores

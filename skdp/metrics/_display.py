@@ -101,6 +101,7 @@ class PrivateClassifierDisplay(Display):
         given = {"confidence": self.confidence, "sampling": self.sampling}
         low, high = report.interval(name, **given)
         value = report.rate(name)
+        label = report.classes_[1] if len(report.curves_) == 1 else self.label
         text = f"area {value:.3f} [{low:.3f}, {high:.3f}]" if np.isfinite(value) else "not known"
         ends = [self._corners(curves, edge) for edge in curves.edges]
         x_low, x_high, y_low, y_high = np.array(ends, dtype=float).reshape(-1, 4)[::-1].T
@@ -110,9 +111,9 @@ class PrivateClassifierDisplay(Display):
             upper = np.interp(grid, *_rising(x_low, y_high))
             lower = np.interp(grid, *_rising(x_high, y_low))
             ax.fill_between(grid, lower, upper, alpha=0.25, linewidth=0)
-            ax.plot(fpr, tpr, label=text)
+            ax.plot(fpr, tpr, label=f"{label}: {text}")
         else:
-            ax.plot([], [], label=text)
+            ax.plot([], [], label=f"{label}: {text}")
         ax.set(xlabel="False positive rate", ylabel="True positive rate", aspect="equal")
         ax.legend(loc="lower right")
 

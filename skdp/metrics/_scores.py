@@ -11,10 +11,18 @@ from skdp.readers._sources import source_of
 from skdp.readers._tables import Tables, tables_of
 from skdp.table._batched import with_current_config
 from skdp.table._groups import read_groups
+from skdp.table._levels import public_classes
 from skdp.table._supervised import checked_target
 from skdp.utils._compat import safe_indexing
 
-__all__ = ["LabelledRows", "as_scores", "scores_of", "with_keys", "with_keys_of"]
+__all__ = [
+    "LabelledRows",
+    "as_scores",
+    "probabilities_of",
+    "scores_of",
+    "with_keys",
+    "with_keys_of",
+]
 
 NO_PROBABILITIES = (
     "the model has no predict_proba and classes_, so it has no probabilities. Wrap it in "
@@ -47,12 +55,24 @@ def _dimensions(x):
     return 0 if source_of(x) is None else math.inf
 
 
-def scores_of(model, X):
-    """Return probabilities of the classes of a model, and these; of two classes the second's."""
+def scores_of(model, X, classes=None):
+    """Return probabilities of classes, by default a model's, and these; of two the second's."""
     if not (hasattr(model, "predict_proba") and hasattr(model, "classes_")):
         raise ValueError(NO_PROBABILITIES)
-    scores = np.asarray(model.predict_proba(X))
-    return scores[:, 1:] if scores.shape[1] == 2 else scores, model.classes_.tolist()
+    known = model.classes_.tolist()
+    labels = known if classes is None else public_classes(classes, in_order=True)
+    scores = probabilities_of(model, labels, X)
+    return scores[:, 1:] if len(labels) == 2 else scores, labels
+
+
+def probabilities_of(model, labels, X):
+    """Return probabilities of public labels, 0 of those that a model does not know."""
+    told, known = np.asarray(model.predict_proba(X), dtype=float), model.classes_.tolist()
+    scores = np.zeros((len(told), len(labels)))
+    for k, label in enumerate(labels):
+        if label in known:
+            scores[:, k] = told[:, known.index(label)]
+    return scores
 
 
 def with_keys_of(X, by, scores):

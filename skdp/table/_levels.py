@@ -25,12 +25,12 @@ CATEGORIES = (
 )
 
 
-def public_classes(classes):
-    """Return the labels of ``classes``, sorted, or raise ValueError."""
+def public_classes(classes, *, in_order=False):
+    """Return the labels of ``classes``, sorted or as they are, or raise ValueError."""
     labels = None if _is_text(classes) else _labels(classes)
     if labels is None or len({isinstance(label, str) for label in labels}) > 1:
         raise ValueError(CLASSES)
-    return sorted(labels)
+    return labels if in_order else sorted(labels)
 
 
 def _labels(values):

@@ -77,10 +77,10 @@ class Selection:
         return ((self.label, budget.failure * exact(part)),)
 
 
-def coded_classes(table, classes=None, *, share=None, label="classes"):
-    """Return the classes of y, and rows whose last column is their code."""
+def coded_classes(table, classes=None, *, share=None, label="classes", in_order=False):
+    """Return the classes of y, sorted or as they are given, and rows that end with their code."""
     if classes is not None:
-        labels = public_classes(classes)
+        labels = public_classes(classes, in_order=in_order)
     else:
         (labels,) = table.names(ColumnLabels(), share=share, label=label, event=label)
         if len(labels) < 2:

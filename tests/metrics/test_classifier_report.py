@@ -19,7 +19,11 @@ from sklearn.metrics import (
 )
 
 from skdp.kernel.applied._scores import PrefixCells, prefix_matrix
-from skdp.metrics import PrivateClassifierReport
+from skdp.metrics import (
+    PrivateClassifierDisplay,
+    PrivateClassifierReport,
+    PrivateConfusionMatrix,
+)
 from skdp.metrics._strategy import finer_edges, logit_edges
 
 pytestmark = [
@@ -181,11 +185,36 @@ def test_scores_come_in_all_shapes():
     assert texts.fit(np.where(y, "yes", "no"), s).roc_auc_ == one.roc_auc_
 
 
+def test_the_second_class_that_is_named_is_positive():
+    y, s = drawn(2000)
+    one = PrivateClassifierReport(random_state=0).fit(y, s)
+    turned = PrivateClassifierReport(classes=["yes", "no"], random_state=0)
+    turned = turned.fit(np.where(y, "no", "yes"), s)  # "no" is positive, though "yes" sorts last
+    assert turned.classes_.tolist() == ["yes", "no"] and turned.roc_auc_ == one.roc_auc_ > 0.6
+    label = PrivateClassifierDisplay.from_report(turned).ax_.get_legend().get_texts()[0]
+    assert label.get_text().startswith("no: area")
+    model = LogisticRegression().fit(s[:, None], np.where(y, "a", "b"))
+    first, second = (
+        PrivateClassifierReport.from_estimator(
+            model, s[:, None], np.where(y, "a", "b"), epsilon=50, random_state=0, **given
+        )
+        for given in ({}, {"classes": ["b", "a"]})
+    )
+    rates = [report.rate("prevalence") for report in (first, second)]
+    assert rates == pytest.approx([1 - y.mean(), y.mean()], abs=0.01)
+    assert second.roc_auc_ == pytest.approx(first.roc_auc_, abs=0.02)
+    matrix = PrivateConfusionMatrix(classes=["b", "a"], epsilon=50, random_state=0)
+    matrix.fit(np.where(y, "a", "b"), np.where(y, "a", "b"))
+    assert np.asarray(matrix)[1, 1] == pytest.approx(y.sum(), abs=2)
+
+
 def test_wrong_scores_are_told_before_the_charge():
     y, s = drawn(100)
     report = PrivateClassifierReport(random_state=0)
     with pytest.raises(ValueError, match="one column for each of the 2 classes"):
         report.fit(y, np.column_stack([s, s, s]))
+    with pytest.raises(ValueError, match="predict_proba"):
+        report.fit(y, np.where(y, "no", "yes"))
     with pytest.raises(ValueError, match="labels that are not in `classes`"):
         report.fit(y + 1, s)
     with pytest.raises(ValueError, match="NaN"):

@@ -14,7 +14,7 @@ from skdp import PrivateLinearRegression, PrivateLogisticRegression
 from skdp.accounting import PrivacyLedger
 from skdp.exceptions import BudgetExceeded, LowAccuracyWarning
 from skdp.metrics import cross_val_plan, private_cross_val_score
-from skdp.metrics._cross_val import _of_classes
+from skdp.metrics._scores import probabilities_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
@@ -138,7 +138,7 @@ def test_persons_are_in_one_fold_with_all_rows():
 def test_labels_that_a_model_does_not_know_have_no_probability(classes):
     X, y = drawn(300)
     model = LogisticRegression().fit(X, y)
-    scores = _of_classes(model, classes, X)
+    scores = probabilities_of(model, classes, X)
     assert scores.shape == (300, len(classes)) and not scores[:, 2:].any()
     np.testing.assert_array_equal(scores[:, :2], model.predict_proba(X))
 
