@@ -24,9 +24,11 @@
 /* Wider registers where there are any: the same operations, on more rows at once. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
 #define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
+#define HALF_WIDE __attribute__((target_clones("avx2", "default"))) /* masks cost more than they save */
 #define APART __attribute__((noinline)) /* or the loop around it is the wide one */
 #else
 #define WIDE
+#define HALF_WIDE
 #define APART
 #endif
 #if defined(__GNUC__)
@@ -45,6 +47,7 @@
 #define ROUNDER 6755399441055744.0 /* 1.5 * 2^52: to add and subtract it rounds to even */
 #define LARGEST DBL_MAX
 #define COMPARED 48 /* kernel/_ranks.py, too */
+#define LANES 4096  /* of edges and counts of rows that are not turned: they stay near */
 
 static const uint64_t EXPONENT = UINT64_C(0x7ff) << 52, ONE = UINT64_C(1) << 52;
 
@@ -63,6 +66,7 @@ static inline double whole(double x) /* towards zero; what is not finite becomes
 }
 
 typedef double four __attribute__((vector_size(32), aligned(8)));
+typedef int64_t four_counts __attribute__((vector_size(32), aligned(8)));
 /* turned[c * LINE + i] is entry c of row i of m <= TILE rows. The tile after it is sent for. */
 static inline void turn(const double *restrict x, Py_ssize_t m, Py_ssize_t d, double *restrict w)
 {
@@ -471,6 +475,94 @@ APART WIDE static void upto(const double *restrict y, Py_ssize_t m, const double
     }
 }
 
+/* Edges as rows meet them that are not turned: the entries of four rows are d vectors of four, each
+   with a list of `most` edges, of which the longest is returned; -1 if they are too many, or entries
+   are not looked at as they are. `places` has the count of each edge, -1 for none. */
+static Py_ssize_t beside(Py_ssize_t d, Py_ssize_t k, const int64_t *restrict columns,
+                         const int64_t *restrict starts, const double *restrict edges,
+                         const double *restrict center, const double *restrict unit,
+                         double *restrict edge, int64_t *restrict places)
+{
+    const Py_ssize_t most = d <= LANES / 4 ? LANES / (4 * d) : 0;
+    Py_ssize_t own[LANES / 4] = {0}, n_edges = 0, all = 0;
+    for (Py_ssize_t i = 0; i < LANES; i++) {
+        edge[i] = -INFINITY;
+        places[i] = -1;
+    }
+    for (Py_ssize_t j = 0; j < k; j++) {
+        if (!most || center[j] != 0 || unit[j] != 0 || starts[j + 1] - starts[j] > COMPARED)
+            return -1;
+        for (int64_t e = starts[j]; e < starts[j + 1]; e++) {
+            Py_ssize_t at = own[columns[j]];
+            if (fabs(edges[e]) > LARGEST)
+                continue; /* all entries are up to infinity */
+            if (at == most)
+                return -1;
+            for (Py_ssize_t lane = columns[j]; lane < 4 * d; lane += d) {
+                edge[(lane / 4 * most + at) * 4 + lane % 4] = edges[e];
+                places[(lane / 4 * most + at) * 4 + lane % 4] = e;
+            }
+            own[columns[j]]++;
+            n_edges = at < n_edges ? n_edges : at + 1;
+            all++;
+        }
+    }
+    return n_edges * d > 2 * all ? -1 : n_edges;
+}
+
+#define FOUR(name, from)                                                                           \
+    four name;                                                                                     \
+    memcpy(&name, (from), sizeof(four))
+
+/* Adds to `counts` how many of the entries of a tile, all finite, are at most each edge beside them. */
+APART HALF_WIDE static void upto_beside(const double *restrict x, Py_ssize_t d,
+                                        const double *restrict edge, Py_ssize_t n_edges,
+                                        int64_t *restrict counts)
+{
+    const Py_ssize_t most = LANES / (4 * d);
+    for (Py_ssize_t v = 0; v < d; v++) {
+        const double *restrict at = edge + 4 * v * most, *restrict y = x + 4 * v;
+        four_counts *restrict many = (four_counts *)(counts + 4 * v * most);
+        Py_ssize_t left = n_edges;
+        for (; left >= 6; left -= 6, at += 24, many += 6) {
+            FOUR(e0, at);
+            FOUR(e1, at + 4);
+            FOUR(e2, at + 8);
+            FOUR(e3, at + 12);
+            FOUR(e4, at + 16);
+            FOUR(e5, at + 20);
+            four_counts n0 = {0}, n1 = {0}, n2 = {0}, n3 = {0}, n4 = {0}, n5 = {0};
+            for (Py_ssize_t i = 0; i < TILE / 4; i++) {
+                FOUR(z, y + 4 * i * d);
+                n0 -= z <= e0;
+                n1 -= z <= e1;
+                n2 -= z <= e2;
+                n3 -= z <= e3;
+                n4 -= z <= e4;
+                n5 -= z <= e5;
+            }
+            many[0] += n0;
+            many[1] += n1;
+            many[2] += n2;
+            many[3] += n3;
+            many[4] += n4;
+            many[5] += n5;
+        }
+        for (; left > 0; left -= 2, at += 8, many += 2) { /* there is one more */
+            FOUR(e0, at);
+            FOUR(e1, at + 4);
+            four_counts n0 = {0}, n1 = {0};
+            for (Py_ssize_t i = 0; i < TILE / 4; i++) {
+                FOUR(z, y + 4 * i * d);
+                n0 -= z <= e0;
+                n1 -= z <= e1;
+            }
+            many[0] += n0;
+            many[1] += n1;
+        }
+    }
+}
+
 /* Adds to `counts` how many entries of each of k columns are at most each of its rising edges,
    which are those from starts[j] to starts[j + 1]. Returns the number of rows that count. */
 WIDE static int64_t ranks(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
@@ -479,10 +571,18 @@ WIDE static int64_t ranks(const double *restrict x, Py_ssize_t n, Py_ssize_t d, 
                           const double *restrict unit, int mode, int distances,
                           double *restrict w, int64_t *restrict counts)
 {
-    int64_t rows = 0;
-    double shift[TILE];
+    int64_t rows = 0, whole_tiles = 0;
+    double shift[TILE], *restrict lanes = w + d * LINE;
+    int64_t *restrict many = (int64_t *)(lanes + LANES), *restrict places = many + LANES;
+    Py_ssize_t n_beside = beside(d, k, columns, starts, edges, center, unit, lanes, places);
+    memset(many, 0, LANES * sizeof(*many));
     for (Py_ssize_t first = 0; first < n; first += TILE) {
         Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        if (n_beside >= 0 && m == TILE && all_finite(x + first * d, m * d)) {
+            upto_beside(x + first * d, d, lanes, n_beside, many);
+            whole_tiles++;
+            continue;
+        }
         rows += turn_columns(x + first * d, m, d, k, columns, mode, w);
         for (Py_ssize_t j = 0; j < k; j++) {
             const double *y = shifted(w + columns[j] * LINE, m, center[j], unit[j], distances, shift);
@@ -503,7 +603,12 @@ WIDE static int64_t ranks(const double *restrict x, Py_ssize_t n, Py_ssize_t d, 
                     counts[starts[j] + at[i]]++;
         }
     }
-    return rows;
+    for (Py_ssize_t i = 0; whole_tiles && i < LANES; i++)
+        if (places[i] >= 0)
+            counts[places[i]] += many[i];
+    for (int64_t e = starts[0]; whole_tiles && e < starts[k]; e++)
+        counts[e] += edges[e] > LARGEST ? whole_tiles * TILE : 0;
+    return rows + whole_tiles * TILE;
 }
 
 /* Adds to `counts` the codes of column j, or of four columns in turn: an entry waits for none of its
@@ -1121,7 +1226,7 @@ static PyObject *py_ranks(PyObject *self, PyObject *args)
     if (!take(&a, o, "diidddI") ||
         !fits(&a, d > 0 && N(0) % d == 0 && N(2) == N(1) + 1 && N(3) == N(6) && N(4) == N(1) &&
                       N(5) == N(1) && columns_fit(a.at[1], N(1), d) &&
-                      starts_fit(a.at[2], N(1), N(3)), d))
+                      starts_fit(a.at[2], N(1), N(3)), d + 3 * LANES / LINE + 1))
         return FAILED;
     UNLOCKED(rows = ranks(a.at[0], N(0) / d, d, N(1), a.at[1], a.at[2], a.at[3], a.at[4], a.at[5],
                           mode, distances, a.work, a.at[6]))

@@ -114,12 +114,13 @@ def test_bins_of_lengths(x, per_octave, low):
 @given(
     X=tables(),
     rows=st.sampled_from(["all", "finite", "entries", "target"]),
-    n_edges=st.sampled_from([2, 3, 64, 65, 200]),
+    n_edges=st.sampled_from([2, 3, 9, 16, 30, 64, 65, 200]),
     data=st.data(),
 )
 def test_ranks_and_cells_of_columns(X, rows, n_edges, data):
     d = X.shape[1]
-    columns = np.array(data.draw(st.lists(st.integers(0, d - 1), min_size=1, max_size=9)))
+    some = st.lists(st.integers(0, d - 1), min_size=1, max_size=9)
+    columns = np.array(data.draw(some | st.permutations(range(d)).map(lambda all_: [*all_, 0])))
     edges = np.sort(np.append(np.linspace(-30, 30, n_edges - 2), [-np.inf, np.inf]))
     some = np.array([-np.inf, *np.unique(X[np.isfinite(X)][:3]), 1e9])
     tuples = tuple((edges, some)[j % 2] for j in range(len(columns)))
