@@ -1,5 +1,6 @@
 """The rows of a fit by group: counted by key, and a table for each group."""
 
+import math
 from collections import Counter
 from copy import copy
 from functools import partial
@@ -23,6 +24,9 @@ __all__ = ["GroupViews", "GroupedRows", "numbered", "of_columns"]
 
 AT_ONCE = 64  # groups that share a pass
 STEP = 2**16  # rows that are looked at together
+GATHERED_BYTES = 2**26  # at most, of groups whose rows are taken together
+NEAR = 2**12  # rows whose columns stay in the cache
+MOST_PASSES = 3  # of a larger table, in which the rows of one group take as long one by one
 
 
 def _floats_of(X, places):
@@ -56,6 +60,24 @@ def of_columns(X, places):
     if library(X) not in ("numpy", "pandas") or places != tuple(range(places[0], places[-1] + 1)):
         return columns_of(X, places)
     return getattr(X, "iloc", X)[:, places[0] : places[-1] + 1]
+
+
+def gathered(floats, groups):
+    """Return the rows of groups, which are disjoint, by one pass over a table of floats."""
+    n_rows, d = floats.shape
+    ends = np.cumsum([0, *map(len, groups)])
+    place = np.full(n_rows, -1, dtype=np.int32 if n_rows < 2**31 else np.int64)
+    for group, start, end in zip(groups, ends[:-1], ends[1:], strict=True):
+        place[group] = np.arange(start, end)
+    rows = np.empty((ends[-1], d))
+    line = np.dtype((np.void, 8 * d))
+    whole = rows.view(line)[:, 0]
+    for start in range(0, n_rows, NEAR):
+        to = place[start : start + NEAR]
+        here = to >= 0
+        block = np.ascontiguousarray(floats[start : start + NEAR]).view(line)[:, 0]
+        whole[to[here]] = block[here]
+    return np.split(rows, ends[1:-1])
 
 
 def numbered(keys, levels, X):
@@ -147,6 +169,8 @@ class GroupedRows:
     def parts(self, sets):
         """Return the rows of some disjoint sets; of tables in pieces some share a pass."""
         parts = []
+        if isinstance(self._features, GroupViews):
+            self._features.expect(sets)
         for number, rows in enumerate(sets):
             if number % AT_ONCE == 0:
                 meeting = Meeting(self._features) if isinstance(self._features, Tables) else None
@@ -187,12 +211,36 @@ class GroupViews:
 
     def __init__(self, X, places):
         self._X, self._places, self._floats = X, list(places), _floats_of(X, places)
+        self._batches, self._held = {}, {}  # by the identity of numbers, which are kept
+
+    def expect(self, groups):
+        """Tell whose rows are asked for, so that those of 64 MB are taken in one pass.
+
+        Where columns lie apart, the rows of one group are as far from each other in each of them.
+        """
+        floats = self._floats
+        if floats is None or floats.strides[0] >= floats.strides[1]:
+            return
+        most, size, batches = GATHERED_BYTES // (8 * floats.shape[1]), math.inf, []
+        for group in groups:
+            if size + len(group) > most:
+                batches, size = [*batches, []], 0
+            batches[-1].append(group)
+            size += len(group)
+        if len(batches) <= MOST_PASSES:
+            self._batches = {id(group): batch for batch in batches for group in batch}
 
     def rows(self, numbers):
         """Return an array or frame of the rows with these numbers, a copy."""
         if self._floats is None or isinstance(numbers, slice):
             return columns_of(safe_indexing(self._X, numbers), self._places)
-        taken = safe_indexing(self._floats, numbers)
+        if (batch := self._batches.get(id(numbers))) is None:
+            taken = safe_indexing(self._floats, numbers)
+        else:
+            if id(numbers) not in self._held:
+                self._held = {}
+                self._held = dict(zip(map(id, batch), gathered(self._floats, batch), strict=True))
+            taken = self._held[id(numbers)]
         return type(self._X)(taken, columns=self._X.columns[self._places], copy=False)
 
     def cuts(self):

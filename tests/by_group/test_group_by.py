@@ -33,6 +33,7 @@ from skdp.audit import conditional_sensitivity, non_interference
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.audit._transcript import FixedKeys
 from skdp.base import Table, map_merge
+from skdp.by_group import _rows
 from skdp.by_group._rows import GroupViews, _floats_of, of_columns
 from skdp.exceptions import PlanError, ReleaseError
 from skdp.gate._parallel import _KeptKeys
@@ -681,6 +682,26 @@ def test_columns_are_one_array_where_a_frame_holds_them_so():
     others = rows.astype("Float64"), rows.astype(np.float32), rows[:1], beside[["k"]], x
     assert all(_floats_of(frame, (0,)) is None for frame in others)
     assert _floats_of(apart, (1, 0, 2)) is None and _floats_of(rows, ()) is None
+
+
+def test_rows_of_groups_are_taken_together_where_columns_lie_apart(monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    x = np.random.default_rng(0).normal(size=(9000, 3))
+    x[5, 1], x[6, 2] = np.nan, -0.0
+    frame = pandas.DataFrame(np.asfortranarray(x), columns=["a", "b", "c"])
+    groups = [np.arange(j, 8990, 7) for j in range(5)]
+    groups.insert(2, np.arange(0))
+    made, take = [], _rows.gathered
+    monkeypatch.setattr(_rows, "gathered", lambda *of: made.append(of) or take(*of))
+    for batch, passes in [(2**26, 1), (3 * 8 * 2600, 3), (3 * 8 * 100, 0)]:
+        monkeypatch.setattr(_rows, "GATHERED_BYTES", batch)
+        views = GroupViews(frame, (0, 1, 2))
+        views.expect(groups)
+        made.clear()
+        for group in [*groups, groups[-1], groups[0].copy()]:
+            taken = views.rows(group)
+            pandas.testing.assert_frame_equal(taken, frame.iloc[group].reset_index(drop=True))
+        assert len(made) == passes
 
 
 def test_keys_that_are_kept_for_all_groups_are_those_of_the_rows():
