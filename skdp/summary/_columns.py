@@ -178,7 +178,8 @@ class NumberColumn:
         few, tail = bool(columns.few[0]), self.tail
         reach = max(judged[1] - mean, mean - judged[0])
         near = PART * max(judged[0], -judged[1], 0.0)
-        reason = NOISE if few or reach > max(spread, near) else TAIL if tail else ""
+        short = max(judged_std[0] / 2, near)  # of the noisy deviation noise may be all
+        reason = NOISE if few or reach > short else TAIL if tail else ""
         reason = reason or (ALONE if self.alone else "")
         reach = max(judged_std[1] - spread, spread - judged_std[0])
         unsure = NOISE if few or (reach > judged_std[0] and reach > 0) else ""

@@ -216,6 +216,22 @@ def test_rounded_results_have_the_digits_that_the_noise_leaves():
 
 
 @quiet
+@quiet
+def test_a_mean_that_only_noise_spreads_is_not_reliable():
+    """Of 1,500 rows and 12 columns ends reach far beyond the rows, and so does all noise."""
+    told = 0
+    for seed in range(6):
+        X = np.random.default_rng(seed).lognormal(0, 1.5, size=(1500, 12))
+        X = pd.DataFrame(X, columns=list("abcdefghijkl"))
+        lines = PrivateSummary(epsilon=0.3, random_state=seed).fit(X).results()
+        means = lines[(lines.statistic == "mean") & lines.reliable.astype(bool)]
+        far = (means.high - means.low) / 2 > X.std()[means.variable].to_numpy()
+        assert not far.any()
+        means = PrivateSummary(epsilon=20.0, random_state=seed).fit(X[["a", "b"]]).results()
+        told += means.reliable[means.statistic == "mean"].sum()
+    assert told > 6  # of 12, with little noise
+
+
 def test_the_spread_of_columns_with_tails_that_may_be_clipped_is_not_reliable():
     """Of 36 columns a fortieth of the entries lies far beyond the others, in part unseen."""
     wrong, saved = 0, 0
