@@ -343,4 +343,4 @@ class PrivateAdditiveClassifier(AccuracyMixin, ClassifierMixin, AdditiveModel):
         return tags
 
     def _term_unit(self):
-        return "log-odds" if len(self.classes_) < 3 else "score"
+        return f"log-odds of {self.classes_[-1]}" if len(self.classes_) == 2 else "score"

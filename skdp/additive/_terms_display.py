@@ -14,6 +14,7 @@ __all__ = ["TermsDisplay", "cells_of", "edge_ticks", "level_ticks", "names_of", 
 COLUMNS = 3
 MOST_EDGES, MOST_LEVELS = 5, 18  # that are written below a term
 LONG = 12  # letters of a level
+SAME = 1e-12  # parts of the largest edge: edges that are written alike
 CROWDED = 3  # levels for each one that is written, beyond which the last two share a place
 PLAIN = 1e6  # numbers below are written without exponents
 ROOM = 0.15  # beyond the terms: bands of cells that hold few rows end there
@@ -203,7 +204,11 @@ def level_ticks(levels):
     """Return where names of categories are written, and how; the last are of all others."""
     n, step = len(levels) - 2, -(-len(levels) // MOST_LEVELS)  # "other" and "missing" are last
     shown = np.append(np.arange(0, max(n - step // 2, 1), step), [n, n + 1]) if n else np.arange(2)
-    texts = [x if len(x) <= LONG else x[: LONG - 1] + "…" for x in (levels[i] for i in shown)]
+    names = [levels[i] for i in shown]
+    texts = [x if len(x) <= LONG else x[: LONG - 1] + "…" for x in names]
+    if len(set(texts)) < len(texts):  # the ends may differ where the starts do not
+        half = LONG // 2
+        texts = [x if len(x) <= LONG else f"{x[: half - 1]}…{x[-half:]}" for x in names]
     if step > CROWDED:
         shown, texts = shown[:-1], [*texts[:-2], "other, missing"]
     return shown + 0.5, texts
@@ -222,15 +227,18 @@ def edge_ticks(edges):
 
 
 def _short(numbers):
-    """Return texts of numbers, or of dates, that differ, as short as may be."""
+    """Return texts of rising numbers, or of dates, as short as those that differ may be."""
     if numbers.dtype.kind in "mM":
         days = numbers.astype(f"{numbers.dtype.kind}8[D]")
         return list(map(str, days if len(set(days)) == len(days) else numbers))
     size = np.abs(numbers).max()
     fewest = max(3, len(f"{size:.0f}")) if size < PLAIN else 3
+    same = np.diff(numbers) <= SAME * size  # the last float before a number, and that number
     for digits in range(fewest, 18):
         texts = [f"{x:.{digits}g}" for x in numbers]
-        if len(set(texts)) == len(texts):
+        if all(
+            one != other or alike for one, other, alike in zip(texts, texts[1:], same, strict=False)
+        ):
             break
     return texts
 

@@ -74,7 +74,10 @@ class Dated:
         if instance is None:
             return self
         if self.name not in vars(instance):
-            raise AttributeError(f"{type(instance).__name__!r} has no attribute {self.name!r}")
+            raise AttributeError(
+                f"{type(instance).__name__!r} object has no attribute {self.name!r}: it is not "
+                "fitted yet. Call fit first"
+            )
         calendars = calendars_of(instance)
         if calendars is not None and self.columns is not None:
             calendars = [calendars[j] for j in self.columns(instance)]

@@ -25,7 +25,7 @@ NUMBERS = (
     "categories={column: [...]}, or a column of text."
 )
 COLUMNS = "a table has one or two columns of X beside y. Pass X[['arm']], or X[['arm', 'site']]."
-PAIR = "rows and columns must each name two levels that differ, as ('drug', 'placebo')."
+PAIR = "rows and columns must each name two levels that differ, as ('drug', 'placebo')"
 STRATUM = "stratum must be a level of the second column of X, and only of three-way tables."
 
 
@@ -255,7 +255,7 @@ class PrivateContingencyTable(PrivateEstimator):
         labels = list(labels)
         places = [labels.index(one) for one in pair if one in labels]
         if len(places) != 2 or len(pair) != 2 or places[0] == places[1]:
-            raise ValueError(PAIR)
+            raise ValueError(f"{PAIR}. Got {pair!r}; there are {labels}.")
         return places
 
     def _tables(self, stratum):

@@ -15,6 +15,7 @@ from skdp.location._public import known_ranges
 from skdp.scales._noise_level import check_confidence, check_sampling
 from skdp.stats._cox import BINS, cox_plan, private_cox
 from skdp.stats._search import search_steps
+from skdp.stats._survival_input import NO_NUMBERS, events_named
 from skdp.stats._tests import DROWNED, MOSTLY_NOISE
 from skdp.table._target import coded_classes
 from skdp.utils._compat import Interval
@@ -187,6 +188,10 @@ class PrivateCoxRegression(PrivateEstimator):
         steps = search_steps(budget, bounded=False)[1:] if self.horizon is None else ()
         return cox_plan(budget, steps)
 
+    def _read(self, X, y):
+        with events_named():
+            return super()._read(X, y)
+
     def _check_public(self, n_features):
         if n_features < 2:
             raise ValueError(NO_FEATURES)
@@ -326,6 +331,8 @@ class PrivateCoxRegression(PrivateEstimator):
 def _beside(X, durations):
     """Return a table with the durations as its last column."""
     durations = np.asarray(durations).reshape(-1)
+    if durations.dtype.kind in "mM":
+        raise ValueError(NO_NUMBERS)
     if hasattr(X, "iloc"):
         name = NAME
         while name in X.columns:

@@ -68,7 +68,7 @@ def compared(make, samples, groups, given):
         raise ValueError(SAMPLES)
     if groups is not None:
         ids = [np.asarray(one) for one in groups]
-        if [len(one) for one in ids] != [len(x) for x in samples]:
+        if [one.shape for one in ids] != [x.shape for x in samples]:
             raise ValueError(IDS)
         alike = len({one.dtype for one in ids}) == 1  # numpy would make one ID of 1 and "1"
         groups = np.concatenate(ids if alike else [one.astype(object) for one in ids])

@@ -1,5 +1,6 @@
 """What durations and events may be: the parameters and the reading of estimators of survival."""
 
+from contextlib import contextmanager
 from numbers import Integral, Real
 
 import numpy as np
@@ -10,10 +11,11 @@ from skdp.kernel._table import Table
 from skdp.kernel.applied._scores import OfLevel
 from skdp.stats._search import ROWS, search_steps
 from skdp.stats._time_bins import find_edges, n_bins_of, release_rows
+from skdp.table._supervised import OUTSIDE_CLASSES
 from skdp.table._target import Selection, coded_classes, coded_columns
 from skdp.utils._compat import Interval
 
-__all__ = ["NOT_FOUND", "OfTimes", "joined"]
+__all__ = ["NOT_FOUND", "NO_NUMBERS", "OfTimes", "events_named", "joined"]
 
 LEVELS = 0.05  # of the budget, for labels of groups that are not public
 COLUMNS = (
@@ -24,7 +26,14 @@ GROUPS = (
     "groups that are compared are text, categories or truth values, or numbers whose levels are "
     "public. Pass levels=[...], or by as text."
 )
-DURATIONS = "durations must be a column of numbers. Pass for instance frame['months']."
+NO_NUMBERS = (
+    "durations must be a column of numbers. Pass for instance frame['months'], and of times "
+    "frame['time'] / pandas.Timedelta(days=1); of dates subtract the first one before."
+)
+EVENTS = (
+    "event_observed must be 1 or True for an event, 0 or False for a row that left before, for "
+    "every row. If every row has had it, pass numpy.ones(len(durations))."
+)
 FRAME = "groups of text beside durations need pandas. Pass X as a table with both columns."
 BINS = (
     "bins must be None, a number of bins from 2 to 512, or rising times from 0 on. Pass bins=24, "
@@ -92,6 +101,8 @@ class OfTimes(PrivateEstimator):
         """
         if isinstance(durations, Table):
             return super().fit(durations)
+        if event_observed is None and hasattr(durations, "shape"):
+            raise ValueError(EVENTS)
         return super().fit(joined(durations, by), event_observed, groups=groups)
 
     def plan(self):
@@ -112,10 +123,13 @@ class OfTimes(PrivateEstimator):
             _edges(self.bins)
 
     def _read(self, X, y):
-        rows = super()._read(X, y)
+        with events_named():
+            rows = super()._read(X, y)
+        if (getattr(self, "calendars_in_", None) or (None,))[0] is not None:
+            raise ValueError(NO_NUMBERS)
         levels = rows.about.get("levels") or (None,)
         if levels[0] is not None:
-            raise ValueError(DURATIONS)
+            raise ValueError(NO_NUMBERS)
         if len(levels) == 2 and levels[1] is None:
             raise ValueError(GROUPS)
         return rows
@@ -153,6 +167,15 @@ class OfTimes(PrivateEstimator):
         tags.input_tags.string = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+@contextmanager
+def events_named():
+    """Let an error about labels of a target speak of events."""
+    try:
+        yield
+    except ValueError as refusal:
+        raise (ValueError(EVENTS) if OUTSIDE_CLASSES in str(refusal) else refusal) from None
 
 
 def joined(durations, by):

@@ -41,7 +41,7 @@ from skdp.table._schema import (
 )
 from skdp.utils._config import get_config
 
-__all__ = ["checked_target", "read_with_target"]
+__all__ = ["OUTSIDE_CLASSES", "checked_target", "read_with_target"]
 
 ASKED_FOR = "This {} estimator requires y to be passed, but the target y is None."
 COLUMN_VECTOR = (
@@ -202,6 +202,7 @@ class _Reading:
             is_frame = library(X) in ("pandas", "polars") and has_two_dimensions(X)
             is_text = getattr(getattr(X, "dtype", None), "kind", None) in ("U", "T")
             given = getattr(self.estimator, "categories", None) is not None
+            given = given and has_two_dimensions(X)
             typed = is_frame or hasattr(X, "dtype") or not _ignores()
             if not (is_frame or is_text or given) or not typed:
                 return None

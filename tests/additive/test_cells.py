@@ -5,6 +5,7 @@ import pytest
 from joblib import parallel_config
 
 from skdp.additive._cycles import Model
+from skdp.additive._terms_display import edge_ticks, level_ticks
 from skdp.kernel import _cells
 from skdp.kernel._cells import (
     Binned,
@@ -233,3 +234,12 @@ def test_targets_become_integers_whatever_they_are(unit):
         steps = Steps(-1e308 if unit > 1 else 0.5, unit, 2.0**20, 2**16)(y)
     assert steps.dtype == np.int64 and np.abs(steps).max() <= 2**36
     assert Codes(3)(y).tolist() == [0, 0, 2, 0, 0, 2]
+
+
+def test_edges_beside_a_number_are_written_as_it_and_long_levels_differ():
+    edges = np.array([np.nextafter(2.0, 0), np.nextafter(3.0, 0), 3.0, 3.25])
+    assert edge_ticks(edges)[1] == ["2", "3", "3", "3.25"]
+    assert edge_ticks(np.array([0.12341, 0.12342]))[1] == ["0.12341", "0.12342"]
+    levels = ["UNKNOWN BIRD", "UNKNOWN BIRD - LARGE", "UNKNOWN BIRD - SMALL", "other", "missing"]
+    texts = level_ticks(levels)[1]
+    assert len(set(texts)) == 5 and max(map(len, texts)) <= 12 and texts[1].endswith("LARGE")

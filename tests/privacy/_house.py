@@ -357,6 +357,7 @@ PUBLIC = {
         "sampling": "a public parameter",
         "describe_parameter": "a number or a text, of all else the type",
     },
+    "stats/_contingency.py": {"pair": "asked for by its reader", "labels": "released, or public"},
     "stats/_comparison.py": {"name": "of a column", "rule": "a constant text"},
     "stats/_power.py": {
         "describe_parameter": "a number or a text, of all else the type",
@@ -664,7 +665,15 @@ IMPORTS = {
     "stats/engine": ENGINE | {"stats/engine", "_public"},
     "stats": BASE
     | ENGINE
-    | {"stats", "stats/engine", "metrics", "linear/engine", "_estimator", "contracts"},
+    | {
+        "stats",
+        "stats/engine",
+        "metrics",
+        "linear/engine",
+        "_estimator",
+        "_supervised",
+        "contracts",
+    },
     "preprocessing": BASE
     | ENGINE
     | {"preprocessing", "location", "denoising", "rowwise", "summary", "additive"}

@@ -176,6 +176,10 @@ def test_strata_of_a_three_way_table():
     table.fit(frame[["arm", "stage"]], frame["died"])
     assert table.counts_.shape == (2, 3, 2) and table.chi2().df == 3
     assert table.chi2().pvalue < 0.01 and 0 <= table.chi2("II").pvalue <= 1
+    with pytest.raises(ValueError, match=r"Got \('a', 'b'\); there are \['drug', 'placebo'\]"):
+        table.odds_ratio(("a", "b"), ("yes", "no"))
+    with pytest.raises(ValueError, match="to_frame"):
+        PrivateContingencyTable(**public).fit(frame["arm"], frame["died"])
     for wrong in (lambda: table.chi2("IV"), lambda: table.odds_ratio(("a", "b"), ("yes", "no"))):
         with pytest.raises(ValueError):
             wrong()

@@ -166,6 +166,7 @@ def test_a_ledger_is_charged_once_and_persons_are_protected():
         lambda ledger: private_ttest_1samp([1.0], np.nan, ledger=ledger),
         lambda ledger: private_mannwhitneyu([1.0], [2.0], bounds=(2, 1), ledger=ledger),
         lambda ledger: private_mannwhitneyu([1.0], [2.0], groups=([1, 2], [1]), ledger=ledger),
+        lambda ledger: private_mannwhitneyu([1.0], [2.0], groups=[1, 2], ledger=ledger),
     ],
 )
 def test_what_is_no_sample_is_refused_before_the_charge(call):

@@ -14,7 +14,12 @@ from skdp.audit import check_statistic
 from skdp.exceptions import BudgetExceeded, LowAccuracyWarning
 from skdp.kernel._statistic import Shape
 from skdp.kernel.applied._scores import OfLevel
-from skdp.stats import PrivateSurvival, SurvivalDisplay, private_logrank_test
+from skdp.stats import (
+    PrivateCoxRegression,
+    PrivateSurvival,
+    SurvivalDisplay,
+    private_logrank_test,
+)
 from skdp.stats._logrank_laws import Residuals
 from skdp.stats._time_bins import GAIN, Counts, cells_of_times
 
@@ -202,6 +207,27 @@ def test_wrong_parameters_are_refused(given, call):
         PrivateSurvival(**given).fit(np.arange(50.0), **({"event_observed": np.ones(50)} | call))
     with pytest.raises(ValueError):
         private_logrank_test(np.arange(50.0))
+
+
+def test_dates_and_other_events_are_refused_with_the_way_out():
+    days, dead = np.arange(1.0, 51.0), np.arange(50) % 2
+    spans = pd.to_timedelta(days, "D")
+    cox = PrivateCoxRegression(horizon=60)
+    for call in (
+        lambda: PrivateSurvival(horizon=60).fit(spans, dead),
+        lambda: PrivateSurvival(horizon=60).fit(spans, dead, np.where(dead, "a", "b")),
+        lambda: private_logrank_test(pd.Timestamp("2020") + spans, dead, np.where(dead, "a", "b")),
+        lambda: cox.fit(days[:, None], dead, spans),
+    ):
+        with pytest.raises(ValueError, match="Timedelta"):
+            call()
+    for call in (
+        lambda: PrivateSurvival(horizon=60).fit(dead, days),
+        lambda: PrivateSurvival(horizon=60).fit(days),
+        lambda: cox.fit(days[:, None], days, dead),
+    ):
+        with pytest.raises(ValueError, match="1 or True for an event"):
+            call()
 
 
 def test_a_log_rank_test_with_little_noise_is_that_of_scipy():
