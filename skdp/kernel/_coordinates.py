@@ -13,6 +13,7 @@ from skdp.mechanisms._norms import finite_rows, polar, products
 from skdp.mechanisms._tables import blocks
 
 CELLS = 2**15  # of a block that stays in the cache
+PAIRED = 2**17  # of one that is looked at again
 LARGEST = 2.0**1000
 ORDINARY = 2.0**900  # sizes of rows whose powers of two are ordinary numbers
 
@@ -226,9 +227,9 @@ class Design(Coordinates):
         return self.frame.dims + self.fit_intercept
 
     def pairs(self, block):
-        """Yield v and the target of the rows of a block, in parts."""
-        for part in blocks(block, max(64, CELLS // max(self.edges.shape[1], self.dims))):
-            yield self(block[part]), block[part, -1].astype(float)
+        """Yield slices of a block, v and the target of the rows in each."""
+        for part in blocks(block, max(64, PAIRED // max(self.edges.shape[1], self.dims))):
+            yield part, self(block[part]), block[part, -1].astype(float)
 
     def __call__(self, block):
         """Return v of the rows of a block."""
@@ -264,6 +265,6 @@ class BesideLine(RowMap):
         np.copyto(x[:, :-1], self.design.frame.center, where=~np.isfinite(x[:, :-1]))
         with np.errstate(all="ignore"):
             pairs = self.design.pairs(x)
-            parts = [y - self.center - self.unit * products(v, self.b) for v, y in pairs]
+            parts = [y - self.center - self.unit * products(v, self.b) for _, v, y in pairs]
         block[:, -1] = np.concatenate([np.empty(0), *parts])
         return block

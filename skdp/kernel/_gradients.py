@@ -10,8 +10,9 @@ from skdp.kernel._coordinates import Coordinates, Design
 from skdp.kernel._plain import Vector, within
 from skdp.kernel._statistic import Statistic, public, refuse
 from skdp.kernel._sums import GRID
-from skdp.mechanisms import ball_rows, row_norms
-from skdp.mechanisms._norms import products
+from skdp.mechanisms import _compiled, ball_rows, row_norms
+from skdp.mechanisms._norms import TINY, products
+from skdp.mechanisms._rows import Ball
 
 STEPS = 1024  # of the table, per unit of a score
 LARGEST = 2.0**40  # score, so that differences are finite
@@ -54,8 +55,11 @@ class Gradients(Coordinates):
 
     def __call__(self, block):
         """Return the gradients of a block."""
+        gradients = np.empty((len(block), self.dims))
         with np.errstate(all="ignore"):
-            return self._of(self.design(block), block[:, -1].astype(float))
+            for part, v, y in self.design.pairs(block):
+                gradients[part] = self._of(v, y)
+        return gradients
 
 
 @public
@@ -122,26 +126,23 @@ class OfModel(Statistic):
         """How many times its curvature a row may add beside its gradient at no price."""
         return GAINS[self.B.shape[1] > 1]
 
-    def _scored(self, block, bits):
-        """Yield q of shape (m, K), sqrt(w), the target, scores of finite rows, in parts."""
+    def _grid(self, bits):
+        """Return the coefficients on their grid, and the unit of scores of directions."""
         fraction, exponent = math.frexp(np.abs(self.B).max())  # whose multiples may be infinite
         shift = MODEL_BITS - exponent - math.frexp(fraction * math.sqrt(self.B.size))[1]
-        model = np.rint(np.ldexp(self.B, shift))
-        unit = np.ldexp(self.radius, -shift - bits)
-        for v, codes in self.design.pairs(block):
+        return np.rint(np.ldexp(self.B, shift)), np.ldexp(self.radius, -shift - bits)
+
+    def _parts(self, pairs, bits):
+        """Yield q of shape (m, K), sqrt(w), y - p, p (1 - p), scores of finite rows, in parts."""
+        classes = 1.0 if self.B.shape[1] == 1 else np.arange(self.B.shape[1])
+        model, unit = self._grid(bits)
+        for _, v, codes in pairs:
             lengths = row_norms(v)
             if not (here := np.isfinite(lengths)).all():
                 v, codes, lengths = v[here], codes[here], lengths[here]
             q = ball_rows(v, center=0.0, radius=self.radius, bits=bits)
-            root = np.minimum(1.0, self.radius / np.maximum(lengths, 1e-300))
-            scores = (q @ model) * unit / root[:, None]
-            yield q, root[:, None], codes, scores
-
-    def _parts(self, block, bits):
-        """Yield q, sqrt(w), y - p, p (1 - p) and scores of finite rows, in parts."""
-        c = self.B.shape[1]
-        classes = 1.0 if c == 1 else np.arange(c)
-        for q, root, codes, scores in self._scored(block, bits):
+            root = np.minimum(1.0, self.radius / np.maximum(lengths, 1e-300))[:, None]
+            scores = (q @ model) * unit / root
             p = probabilities(scores)
             yield q, root, (codes[:, None] == classes) - p, p * (1 - p), scores
 
@@ -192,9 +193,28 @@ class LogitStep(OfModel):
 
     def total(self, block):
         """Return the gradient and the second derivatives for each column, shape (c, K, 1 + K)."""
-        c, K, longest = self.B.shape[1], len(self.B), self.longest
-        total = np.zeros((c, K, 1 + K), dtype=np.int64)
-        for q, part, e, curvature, _ in self._parts(block, self.bits):
+        c, K = self.B.shape[1], len(self.B)
+        total, pairs = np.zeros((c, K, 1 + K), dtype=np.int64), self.design.pairs(block)
+        if _compiled.loops is not None and c == 1:
+            pairs = self._left(pairs, total)
+        return self._added(pairs, total)
+
+    def _left(self, pairs, total):
+        """Add up rows of two classes by the compiled loop; yield those of no ordinary length."""
+        model, unit = self._grid(self.bits)
+        ball = Ball(1, len(self.B), center=0.0, radius=self.radius, bits=self.bits)
+        numbers = ball.center, ball.gain, _compiled.plain(model[:, 0]), EXP, total
+        of_rows = self.radius, *ball.top_and_longest, SHRINK, TINY, unit
+        told = of_rows, (LARGEST, STEPS, len(EXP) - 1), (self.gain, self.longest, 2**self.bits)
+        for _, v, codes in pairs:
+            rare = np.empty(len(v), dtype=np.int64)
+            if n := _compiled.loops.logit_step(v, codes, *numbers, rare, *told):
+                yield None, v[rare[:n]], codes[rare[:n]]
+
+    def _added(self, pairs, total):
+        """Return the total with what rows add to it, by numpy."""
+        longest = self.longest
+        for q, part, e, curvature, _ in self._parts(pairs, self.bits):
             e *= part
             curvature *= self.gain
             square = squares(q)
@@ -241,7 +261,7 @@ class LogitIntercepts(OfModel):
     def total(self, block):
         """Return the sums, shape (n_sums, c)."""
         total = np.zeros((self.n_sums, self.B.shape[1]), dtype=np.int64)
-        for _, _, e, curvature, scores in self._parts(block, self.grid):
+        for _, _, e, curvature, scores in self._parts(self.design.pairs(block), self.grid):
             entries = np.stack(self._entries(e, self.gain * curvature, scores))
             both = np.trunc(ONE * entries).astype(np.int64)
             both[:, np.square(both).sum(axis=(0, 2)) > self.squared_l2] = 0

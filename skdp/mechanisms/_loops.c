@@ -32,12 +32,14 @@
 #define APART
 #endif
 #if defined(__GNUC__)
+#define INNER static inline __attribute__((always_inline)) /* or it has narrow registers */
 #define AHEAD(x, at) __builtin_prefetch((const char *)((uintptr_t)(x) + sizeof(*(x)) * (size_t)(at)))
 #else
+#define INNER static inline
 #define AHEAD(x, at) ((void)0)
 #endif
 
-#define VERSION 6 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
+#define VERSION 7 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
 
 #define TILE 128
 #define LINE 136 /* from one column to the next: not a power of two, or all would share a place in the cache */
@@ -51,15 +53,15 @@
 
 static const uint64_t EXPONENT = UINT64_C(0x7ff) << 52, ONE = UINT64_C(1) << 52;
 
-static inline uint64_t bits_of(double x) { uint64_t b; memcpy(&b, &x, 8); return b; }
-static inline double float_of(uint64_t b) { double x; memcpy(&x, &b, 8); return x; }
-static inline double rounded(double x) { return (x + ROUNDER) - ROUNDER; } /* |x| <= 2^51 */
-static inline double between(double x, double low, double high)
+INNER uint64_t bits_of(double x) { uint64_t b; memcpy(&b, &x, 8); return b; }
+INNER double float_of(uint64_t b) { double x; memcpy(&x, &b, 8); return x; }
+INNER double rounded(double x) { return (x + ROUNDER) - ROUNDER; } /* |x| <= 2^51 */
+INNER double between(double x, double low, double high)
 {
     x = x > low ? x : low;
     return x < high ? x : high;
 }
-static inline double whole(double x) /* towards zero; what is not finite becomes FAR */
+INNER double whole(double x) /* towards zero; what is not finite becomes FAR */
 {
     double size = fabs(x), near = size < FAR ? size : FAR, even = rounded(near);
     return copysign(even > near ? even - 1 : even, x);
@@ -68,7 +70,7 @@ static inline double whole(double x) /* towards zero; what is not finite becomes
 typedef double four __attribute__((vector_size(32), aligned(8)));
 typedef int64_t four_counts __attribute__((vector_size(32), aligned(8)));
 /* turned[c * LINE + i] is entry c of row i of m <= TILE rows. The tile after it is sent for. */
-static inline void turn(const double *restrict x, Py_ssize_t m, Py_ssize_t d, double *restrict w)
+INNER void turn(const double *restrict x, Py_ssize_t m, Py_ssize_t d, double *restrict w)
 {
     for (Py_ssize_t i = 0; i < m; i++) {
         for (Py_ssize_t c = 0; c < d; c += 8)
@@ -79,7 +81,7 @@ static inline void turn(const double *restrict x, Py_ssize_t m, Py_ssize_t d, do
 }
 
 /* Appends the numbers of rows with a flag to `numbers`, and returns how many there are then. */
-static inline Py_ssize_t noted(const int64_t *restrict flags, Py_ssize_t m, Py_ssize_t first,
+INNER Py_ssize_t noted(const int64_t *restrict flags, Py_ssize_t m, Py_ssize_t first,
                                int64_t *restrict numbers, Py_ssize_t found)
 {
     int64_t any = 0;
@@ -91,7 +93,7 @@ static inline Py_ssize_t noted(const int64_t *restrict flags, Py_ssize_t m, Py_s
     return found;
 }
 
-static inline void turn_back(const double *restrict w, Py_ssize_t m, Py_ssize_t d,
+INNER void turn_back(const double *restrict w, Py_ssize_t m, Py_ssize_t d,
                              double *restrict out)
 {
     for (Py_ssize_t i = 0; i < m; i++)
@@ -100,7 +102,7 @@ static inline void turn_back(const double *restrict w, Py_ssize_t m, Py_ssize_t 
 }
 
 /* bad[i] has its highest bit if an entry of row i is NaN or infinite. */
-static inline void not_finite(const double *restrict w, Py_ssize_t m, Py_ssize_t d,
+INNER void not_finite(const double *restrict w, Py_ssize_t m, Py_ssize_t d,
                               uint64_t *restrict bad)
 {
     memset(bad, 0, TILE * sizeof(*bad));
@@ -110,7 +112,7 @@ static inline void not_finite(const double *restrict w, Py_ssize_t m, Py_ssize_t
 }
 
 /* Whether all of n numbers that lie side by side are finite. */
-static inline int all_finite(const double *restrict x, Py_ssize_t n)
+INNER int all_finite(const double *restrict x, Py_ssize_t n)
 {
     uint64_t bad = 0;
     for (Py_ssize_t i = 0; i < n; i++)
@@ -138,7 +140,7 @@ WIDE static void finite_rows(const double *restrict x, Py_ssize_t n, Py_ssize_t 
 
 /* Turns q into integer vectors in the ball, `squares` into the squared lengths before. Rows whose
    squares are beyond 2^53 are zero, and have `squares` >= 2^53. */
-static inline void into_ball(double *restrict q, Py_ssize_t m, Py_ssize_t d,
+INNER void into_ball(double *restrict q, Py_ssize_t m, Py_ssize_t d,
                              const double *restrict center, const double *restrict gain,
                              double top, double longest, double *restrict squares)
 {
@@ -244,7 +246,7 @@ WIDE static Py_ssize_t ball_sum(const double *restrict x, Py_ssize_t n, Py_ssize
 /* ---- lengths of rows: mechanisms/_norms.py, row_norms; kernel/_bins.py, LogBins.index */
 
 /* Adds up the columns of a turned tile, in the first one: the order of mechanisms/_norms.py, fold. */
-static inline void fold(double *restrict w, Py_ssize_t m, Py_ssize_t width)
+INNER void fold(double *restrict w, Py_ssize_t m, Py_ssize_t width)
 {
     while (width > 16) {
         Py_ssize_t half = width / 2;
@@ -302,7 +304,7 @@ WIDE static Py_ssize_t norms(const double *restrict x, Py_ssize_t n, Py_ssize_t 
 }
 
 /* The bin of a number >= 0, -1 for NaN; products wrap as those of numpy. */
-static inline int64_t log_bin(double value, const double *restrict steps, Py_ssize_t n_steps,
+INNER int64_t log_bin(double value, const double *restrict steps, Py_ssize_t n_steps,
                               int64_t low, int64_t last)
 {
     int exponent;
@@ -323,7 +325,7 @@ static inline int64_t log_bin(double value, const double *restrict steps, Py_ssi
 }
 
 /* The bins of m <= TILE numbers: all at once, and then those that are not positive and normal. */
-static inline void bins_of(const double *restrict values, Py_ssize_t m,
+INNER void bins_of(const double *restrict values, Py_ssize_t m,
                            const double *restrict steps, Py_ssize_t n_steps, int64_t low,
                            int64_t last, int64_t *restrict bins)
 {
@@ -388,7 +390,7 @@ WIDE static void column_bins(const double *restrict x, Py_ssize_t n, Py_ssize_t 
 enum { ALL, FINITE_ROWS, ENTRIES, TARGETS }; /* which entries count */
 
 /* Turns a tile, with NaN for all entries that do not count. Returns how many rows do. */
-static inline Py_ssize_t turn_those(const double *restrict x, Py_ssize_t m, Py_ssize_t d, int mode,
+INNER Py_ssize_t turn_those(const double *restrict x, Py_ssize_t m, Py_ssize_t d, int mode,
                                     double *restrict w)
 {
     uint64_t bad[TILE], many = 0;
@@ -411,7 +413,7 @@ static inline Py_ssize_t turn_those(const double *restrict x, Py_ssize_t m, Py_s
 }
 
 /* The same of k columns alone, if few are looked at and each entry counts by itself. */
-static inline Py_ssize_t turn_columns(const double *restrict x, Py_ssize_t m, Py_ssize_t d,
+INNER Py_ssize_t turn_columns(const double *restrict x, Py_ssize_t m, Py_ssize_t d,
                                       Py_ssize_t k, const int64_t *restrict columns, int mode,
                                       double *restrict w)
 {
@@ -432,7 +434,7 @@ static inline Py_ssize_t turn_columns(const double *restrict x, Py_ssize_t m, Py
 }
 
 /* Returns a column of a turned tile, from its centre in its unit (0 for none), maybe in `out`. */
-static inline const double *shifted(const double *restrict column, Py_ssize_t m, double center,
+INNER const double *shifted(const double *restrict column, Py_ssize_t m, double center,
                                     double unit, int distances, double *restrict out)
 {
     if (center == 0 && unit == 0)
@@ -613,7 +615,7 @@ WIDE static int64_t ranks(const double *restrict x, Py_ssize_t n, Py_ssize_t d, 
 
 /* Adds to `counts` the codes of column j, or of four columns in turn: an entry waits for none of its
    own. */
-static inline void tally(uint64_t codes[4][TILE], Py_ssize_t m, Py_ssize_t j, Py_ssize_t k,
+INNER void tally(uint64_t codes[4][TILE], Py_ssize_t m, Py_ssize_t j, Py_ssize_t k,
                          Py_ssize_t size, int64_t *restrict counts)
 {
     if (j >= k - k % 4)
@@ -718,7 +720,7 @@ WIDE static void cells(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_
 /* ---- columns on grids: sensitivity/_cells.py */
 
 /* The integers of a column of a turned tile, between -most and most, as floats. */
-static inline void on_grid(const double *restrict column, Py_ssize_t m, double origin, double unit,
+INNER void on_grid(const double *restrict column, Py_ssize_t m, double origin, double unit,
                            double most, double *restrict out)
 {
     for (Py_ssize_t i = 0; i < m; i++) {
@@ -897,7 +899,7 @@ WIDE static void boxed(const double *restrict x, Py_ssize_t n, Py_ssize_t width,
 /* For the vectors of a turned tile the number of the nearest of k points, and its squared distance.
    All are integers of which all sums of products stay below 2^53; `points` holds -2 c, and `squares`
    |c|^2. */
-static inline void nearest_of(const double *restrict w, Py_ssize_t m, Py_ssize_t d, Py_ssize_t k,
+INNER void nearest_of(const double *restrict w, Py_ssize_t m, Py_ssize_t d, Py_ssize_t k,
                               const double *restrict points, const double *restrict squares,
                               int64_t *restrict labels, double *restrict least)
 {
@@ -1029,6 +1031,141 @@ WIDE static Py_ssize_t coordinates(const double *restrict x, Py_ssize_t n, Py_ss
             }
         }
         turn_back(y, m, columns, out + first * columns);
+    }
+    return found;
+}
+
+/* ---- steps of a logistic regression of two classes: kernel/_gradients.py, LogitStep */
+
+/* The sum of products of the numbers of a tile, integers whose sums are below 2^53. */
+INNER int64_t product(const double *restrict a, const double *restrict b)
+{
+    double sum[16] = {0};
+    for (Py_ssize_t i0 = 0; i0 < TILE; i0 += 16)
+        for (Py_ssize_t i = 0; i < 16; i++)
+            sum[i] += a[i0 + i] * b[i0 + i];
+    for (Py_ssize_t half = 8; half; half /= 2)
+        for (Py_ssize_t i = 0; i < half; i++)
+            sum[i] += sum[half + i];
+    return (int64_t)sum[0];
+}
+
+/* Products of whole numbers below 2^32, and what they are as a float, rounded once. */
+INNER uint64_t below_2_32(double x)
+{
+    return (bits_of(x + ROUNDER) - bits_of(ROUNDER)) & UINT64_C(0xffffffff);
+}
+INNER int64_t times(double a, double b) { return (int64_t)(below_2_32(a) * below_2_32(b)); }
+INNER double as_float(int64_t n) /* from 0 on */
+{
+    const uint64_t zero = bits_of(0x1p52);
+    double high = float_of(zero | (uint64_t)n >> 32) - 0x1p52;
+    double low = float_of(zero | ((uint64_t)n & UINT64_C(0xffffffff))) - 0x1p52;
+    return high * 0x1p32 + low;
+}
+
+typedef struct {
+    double radius, top, longest_row, shrink, tiny, unit; /* of rows, and of the scores of a model */
+    double largest, steps, farthest;                      /* of scores in the table of exponentials */
+    double gain, longest, whole;                          /* of curvatures, and what a row adds */
+} Logit;
+
+/* Adds what rows v of classes `codes` add to the gradient, one number of K, and to the second
+   derivatives, K of each. Rows of no ordinary length are left to the caller. */
+WIDE static Py_ssize_t logit_step(const double *restrict v, const double *restrict codes,
+                                  Py_ssize_t n, Py_ssize_t d, const double *restrict center,
+                                  const double *restrict row_gain, const double *restrict model,
+                                  const double *restrict exponentials, const Logit o,
+                                  double *restrict q, double *restrict u, int64_t *restrict total,
+                                  int64_t *restrict rare)
+{
+    const int64_t most = times(o.longest, o.longest);
+    Py_ssize_t found = 0;
+    double squares[TILE], length[TILE], score[TILE], e[TILE], bend[TILE], f[TILE];
+    int64_t is_rare[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn(v + first * d, m, d, q);
+        for (Py_ssize_t c = 0; c < d; c++) {
+            for (Py_ssize_t i = m; i < TILE; i++)
+                q[c * LINE + i] = 0;
+            for (Py_ssize_t i = 0; i < TILE; i++)
+                u[c * LINE + i] = q[c * LINE + i] * q[c * LINE + i];
+        }
+        fold(u, TILE, d);
+        for (Py_ssize_t i = 0; i < TILE; i++) {
+            is_rare[i] = !((u[i] > o.tiny) & (u[i] < INFINITY));
+            length[i] = sqrt(u[i]);
+        }
+        into_ball(q, TILE, d, center, row_gain, o.top, o.longest_row, squares);
+        for (Py_ssize_t i = 0; i < TILE; i++) {
+            is_rare[i] |= !(squares[i] < EXACT);
+            squares[i] = score[i] = 0;
+        }
+        for (Py_ssize_t c = 0; c < d; c++)
+            for (Py_ssize_t i = 0; i < TILE; i++) {
+                squares[i] += q[c * LINE + i] * q[c * LINE + i];
+                score[i] += q[c * LINE + i] * model[c];
+            }
+        for (Py_ssize_t i = 0; i < TILE; i++) {
+            double root = o.radius / (length[i] > 1e-300 ? length[i] : 1e-300);
+            root = root < 1 ? root : 1;
+            length[i] = root;
+            double s = score[i] * o.unit / root;
+            score[i] = s == s ? between(s, -o.largest, o.largest) : 0;
+        }
+        for (Py_ssize_t i = 0; i < m; i++) {
+            double best = score[i] > 0 ? score[i] : 0, out = best * o.steps;
+            double in = (best - score[i]) * o.steps;
+            out = rounded(out < o.farthest ? out : o.farthest);
+            in = rounded(in < o.farthest ? in : o.farthest);
+            double one = exponentials[(Py_ssize_t)in], both = exponentials[(Py_ssize_t)out] + one;
+            double p = one / both;
+            e[i] = ((codes[first + i] == 1) - p) * length[i];
+            bend[i] = p * (1 - p) * o.gain;
+        }
+        for (Py_ssize_t i = m; i < TILE; i++)
+            e[i] = bend[i] = 0;
+        for (Py_ssize_t i = 0; i < TILE; i++) {
+            double size = sqrt(squares[i] * (e[i] * e[i])) * o.whole;
+            double scale = o.shrink * o.longest / (size > 1e-300 ? size : 1e-300);
+            f[i] = whole(e[i] * ((scale < 1 ? scale : 1) * o.whole));
+            int64_t left = most - times(squares[i], f[i] * f[i]);
+            double room = o.shrink * sqrt(as_float(left > 0 ? left : 0));
+            size = squares[i] * sqrt(bend[i] * bend[i]);
+            room /= size > 1e-300 ? size : 1e-300;
+            bend[i] = sqrt(bend[i] * (room < 1 ? room : 1));
+            score[i] = 0;
+        }
+        for (Py_ssize_t c = 0; c < d; c++)
+            for (Py_ssize_t i = 0; i < TILE; i++) {
+                u[c * LINE + i] = whole(q[c * LINE + i] * bend[i]);
+                score[i] += u[c * LINE + i] * u[c * LINE + i];
+            }
+        int64_t out = 0;
+        for (Py_ssize_t i = 0; i < TILE; i++) {
+            int64_t added = times(squares[i], f[i] * f[i]);
+            added += times(score[i], score[i]);
+            is_rare[i] |= 2 * (added > most);
+            out |= is_rare[i];
+        }
+        for (Py_ssize_t i = 0; out && i < TILE; i++)
+            if (is_rare[i]) {
+                f[i] = 0;
+                for (Py_ssize_t c = 0; c < d; c++)
+                    u[c * LINE + i] = 0;
+                is_rare[i] &= 1;
+            }
+        found = noted(is_rare, m, first, rare, found);
+        for (Py_ssize_t c = 0; c < d; c++) {
+            int64_t *restrict sums = total + c * (1 + d);
+            sums[0] += product(f, q + c * LINE);
+            for (Py_ssize_t b = 0; b <= c; b++) {
+                int64_t of_both = product(u + c * LINE, u + b * LINE);
+                sums[1 + b] += of_both;
+                total[b * (1 + d) + 1 + c] += b < c ? of_both : 0;
+            }
+        }
     }
     return found;
 }
@@ -1437,6 +1574,31 @@ static PyObject *py_coordinates(PyObject *self, PyObject *args)
     return done(&a, PyLong_FromSsize_t(found));
 }
 
+static PyObject *py_logit_step(PyObject *self, PyObject *args)
+{
+    START;
+    Logit l;
+    Py_ssize_t found;
+    if (!PyArg_ParseTuple(args, "OOOOOOOO(dddddd)(ddd)(ddd)", &o[0], &o[1], &o[2], &o[3], &o[4],
+                          &o[5], &o[6], &o[7], &l.radius, &l.top, &l.longest_row, &l.shrink,
+                          &l.tiny, &l.unit, &l.largest, &l.steps, &l.farthest, &l.gain, &l.longest,
+                          &l.whole))
+        return NULL;
+    if (!take(&a, o, "ddddddII"))
+        return FAILED;
+    int lengths = N(4) > 0 && N(0) == N(1) * N(4) && N(2) == N(4) && N(3) == N(4) &&
+                  N(6) == N(4) * (1 + N(4)) && N(7) >= N(1) && 0 < l.largest && 0 < l.steps &&
+                  0 <= l.farthest && l.farthest < FAR && l.farthest == floor(l.farthest) &&
+                  N(5) > (Py_ssize_t)l.farthest && 0 <= l.longest && l.longest <= FAR &&
+                  0 < l.whole && l.whole <= FAR && l.top <= FAR;
+    if (!fits(&a, lengths, 2 * N(4)))
+        return FAILED;
+    double *w = a.work;
+    UNLOCKED(found = logit_step(a.at[0], a.at[1], N(1), N(4), a.at[2], a.at[3], a.at[4], a.at[5], l,
+                                w, w + N(4) * LINE, a.at[6], a.at[7]))
+    return done(&a, PyLong_FromSsize_t(found));
+}
+
 static PyMethodDef methods[] = {
     {"finite_rows", py_finite_rows, METH_VARARGS, NULL},
     {"ball_rows", py_ball_rows, METH_VARARGS, NULL},
@@ -1457,6 +1619,7 @@ static PyMethodDef methods[] = {
     {"nearest", py_nearest, METH_VARARGS, NULL},
     {"labels", py_labels, METH_VARARGS, NULL},
     {"coordinates", py_coordinates, METH_VARARGS, NULL},
+    {"logit_step", py_logit_step, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -20,6 +20,7 @@ from skdp.kernel._bounded import BoundedSums, BoxedSquares, Powers, pair_sums, s
 from skdp.kernel._clusters import Nearest
 from skdp.kernel._columns import ColumnBins, ColumnCells, EdgeCells
 from skdp.kernel._coordinates import Design, FeatureBox, Frame
+from skdp.kernel._gradients import LogitStep
 from skdp.kernel._lattice import nearest
 from skdp.kernel._ranks import Thresholds
 from skdp.kernel._views import Boxed, InBox
@@ -137,6 +138,28 @@ def test_ranks_and_cells_of_columns(X, rows, n_edges, data):
     starts = (-30.0, 5e-324, 1e300)
     even = tuple(UniformCells(starts[j % 3], 1.5, 9 + j, closed=j % 2 == 1) for j in range(k))
     same(lambda: ColumnCells(columns, even, rows=which).total(X))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    X=tables(),
+    size=st.sampled_from([1e-3, 1.0, 1e4]),
+    radius=st.sampled_from([1e-2, 3.0, 1e5, 1e300]),
+    clip=st.sampled_from([0.01, 0.7, 1.0]),
+    bits=st.integers(1, 15),
+    ends=st.sampled_from([1e-3, 20.0, np.inf]),
+    intercept=st.booleans(),
+)
+def test_steps_of_two_classes(X, size, radius, clip, bits, ends, intercept):
+    d = X.shape[1]
+    rng = np.random.default_rng(d)
+    A = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    frame = Frame(np.resize([0.0, 3.5], d), np.full(d, 2.0), A, A.T)
+    design = Design(frame, np.array([[-ends] * d, [ends] * d]), intercept)
+    B = rng.normal(size=(design.dims, 1)) * size
+    block = np.column_stack([X, np.arange(len(X)) % 3])
+    with np.errstate(all="ignore"):
+        same(lambda: LogitStep(design, radius, B, clip, 1e6, bits).total(block))
 
 
 @settings(max_examples=60, deadline=None)
@@ -389,6 +412,10 @@ def test_lengths_that_do_not_fit_are_refused_and_nothing_is_read():
         columns, starts = np.array([3]), np.array([0, 1])
         zeros = np.zeros(1)
         _compiled.loops.ranks(x, columns, starts, zeros, zeros, zeros, np.zeros(1, int), 3, 0, 0)
+    with pytest.raises(ValueError, match="other lengths"):  # a table that ends before its scores
+        fields = (few, few, few, np.zeros(9), np.zeros(6, dtype=np.int64), numbers)
+        ends = (1.0, 4.0, 2.0, 1.0, 0.0, 1.0), (8.0, 1.0, 9.0), (2.0, 4.0, 2.0)
+        _compiled.loops.logit_step(np.zeros((4, 2)), np.zeros(4), *fields, *ends)
     with pytest.raises((ValueError, BufferError)):  # not row by row
         _compiled.loops.norms(x[:, ::2], few, np.empty(0), np.empty(4), numbers, 0.0)
 
