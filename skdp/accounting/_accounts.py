@@ -102,7 +102,7 @@ class Accounts:
         reason = f"{text_of(asked, '.6g')} of the whole requested, {text_of(gone, '.6g')} spent"
         reason += f" of what {account}s are promised" if self.several else ""
         if fits == [True, False] and unit == "gdp":
-            reason += " of its failure probability (charge what ledger.admit returns)"
+            reason += " of its failure probability: pass a smaller delta"
         return reason
 
 

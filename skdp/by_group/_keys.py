@@ -10,7 +10,7 @@ from skdp.readers._columns import Columns
 from skdp.readers._labels import WHOLE, Known, _counted, _key, label_of, plain_label, sorted_keys
 from skdp.readers._raw import library, readable, schema_of
 from skdp.readers._tables import columns_of
-from skdp.table._levels import is_text, levels_of
+from skdp.table._levels import BOUGHT, is_text, levels_of
 from skdp.utils._numbers import describe_parameter
 
 __all__ = ["Keys", "levels_as_keys", "name_of", "places_of"]
@@ -27,6 +27,10 @@ LEVELS = (
     "levels must be a list of labels that differ: text, truth values and numbers below 2^53; of "
     "two columns a list of pairs of them. Pass levels=None to find them privately."
 )
+TEXT = (
+    "levels are text, and a column of by holds numbers or truth values, which no text equals. Pass "
+    "levels of its type, as in levels=[0, 1]."
+)
 MOST_COLUMNS = 2
 
 
@@ -38,7 +42,7 @@ def listed(by):
     return columns
 
 
-def places_of(by, head):
+def places_of(by, head, keys=None):
     """Return the places of the columns of the key, and of the others, in tables like ``head``."""
     schema = schema_of(head)
     names = list(schema.names or ())
@@ -53,7 +57,9 @@ def places_of(by, head):
         raise ValueError(BY)
     if not rest:
         raise ValueError(ALONE.format(n=len(schema)))
-    levels_of(None, columns_of(head, places))
+    for j, of_type in enumerate(levels_of(None, columns_of(head, places))):
+        if keys and of_type != BOUGHT and all(isinstance(key[j], str) for key in keys):
+            raise ValueError(TEXT)
     return places, rest
 
 

@@ -206,7 +206,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
             validate_data(self, X.head(), skip_check_array=True)
             look_at(X, entries=False)
         head = X.head() if isinstance(X, Tables) else safe_indexing(X, slice(0, 0))
-        places, rest = places_of(self.by, head)
+        places, rest = places_of(self.by, head, self._given_keys())
         if needed:
             n_rows = len(X) if isinstance(X, Tables) else X.shape[0]
             y = checked_target(final_step(self.estimator), y, n_rows)

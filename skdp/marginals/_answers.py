@@ -52,6 +52,9 @@ class CountEstimate:
     interval: tuple
 
 
+LEVELS = "levels must be a dict {column: level or list of levels}. Pass {'town': 'north'}."
+
+
 class MarginalAnswers(SyntheticRows):
     """Methods of a fitted MarginalReleaser. All of them are free post-processing."""
 
@@ -145,6 +148,8 @@ class MarginalAnswers(SyntheticRows):
         True
         """
         check_is_fitted(self)
+        if not isinstance(levels, dict):
+            raise ValueError(LEVELS)
         places = self._places(list(levels))
         chosen = [
             self._chosen(c, wanted) for c, wanted in zip(places, levels.values(), strict=True)

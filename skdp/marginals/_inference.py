@@ -39,6 +39,10 @@ IN_BINS = (
     "the columns {} have bins of several numbers, and no release tells how numbers of two columns "
     "go together inside them. Pass binned=True to put the mean of its bin in place of each number."
 )
+PER_ROW = (
+    "statistic must return a number, or a few, of all rows together, and returned one for each "
+    "row. Pass for instance lambda rows: rows['wage'].mean()."
+)
 GAPS = (
     "the columns {} have a level for missing or other entries, which is no number. Leave these "
     "columns out, or pass a domain without that level."
@@ -129,7 +133,10 @@ def infer_from_table(
         frame = library is not None
         rows = tidy_frame(made, library) if frame else np.column_stack(list(made.values()))
         with np.errstate(all="ignore"):
-            return np.atleast_1d(np.asarray(statistic(rows), dtype=np.float64))
+            value = np.atleast_1d(np.asarray(statistic(rows), dtype=np.float64))
+        if value.ndim > 1 or len(value) == len(codes[0]):
+            raise ValueError(PER_ROW)
+        return value
 
     start, more = told(codes), max(round(PART * size), 1)
     slopes = np.empty((raw.size, len(start)))

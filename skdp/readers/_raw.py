@@ -23,8 +23,8 @@ __all__ = [
 ]
 
 COLUMNS = (
-    "a piece of the table has other columns than the first: all pieces must have the same names "
-    "and the same number of columns. Select and order the columns before the fit."
+    "a piece of the table has other columns than the first, or one of another type: all pieces "
+    "must have the same names, in one order, and types. Select and cast them before the fit."
 )
 UNITS = (
     "a piece of the table has dates or durations in other columns than the first, or of another "

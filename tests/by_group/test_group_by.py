@@ -443,6 +443,7 @@ def test_groups_are_fitted_on_their_rows(frame):
         (0, [None], "levels must be"),
         ([0, 1], [0, 1], "levels must be"),
         (0, "ab", "levels"),
+        (0, ["0", "1"], "levels are text"),
     ],
 )
 def test_wrong_keys_are_refused_before_a_charge(by, levels, says):

@@ -154,12 +154,15 @@ def test_numbers_that_are_not_known_are_refused(levels, match):
         ({"m": 2}, "at least 5"),
         ({"statistic": "ols", "columns": ["score"]}, "two columns"),
         ({"columns": ["wage"]}, "no column 'wage'"),
+        ({"statistic": lambda rows: rows["score"]}, "a number, or a few"),
     ],
 )
 def test_what_does_not_fit_is_refused(asked, match):
     fit = fitted(people(500, 0))
     with pytest.raises(ValueError, match=match):
         fit.infer(**{"statistic": gap, "columns": ["score", "sex"], **asked})
+    with pytest.raises(ValueError, match="must be a dict"):
+        fit.query("sex == 'f'")
 
 
 def test_ranges_tell_their_correlated_noise():
