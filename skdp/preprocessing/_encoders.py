@@ -150,6 +150,7 @@ class PrivateOneHotEncoder(_Encoder):
     -----
     **Privacy**: that of :class:`skdp.PrivateSummary`, for adding or removing one row, with
     ``groups`` one person. Entries that are no level, and missing ones, are 0 in all columns.
+    Where no level is found, there is one column of zeros, so that a later step has rows to read.
     Not private: what ``transform`` returns for the training rows.
 
     Examples
@@ -181,11 +182,14 @@ class PrivateOneHotEncoder(_Encoder):
             codes[:, j, None] == np.arange(len(column.labels))
             for j, column in enumerate(self.columns_)
         ]
+        if not any(part.shape[1] for part in parts):
+            return np.zeros((len(codes), 1))
         return np.concatenate(parts, axis=1).astype(np.float64)
 
     def _names_out(self, input_features):
         pairs = zip(self._names_in(input_features), self.columns_, strict=True)
-        return np.array([f"{name}_{x}" for name, column in pairs for x in column.labels], object)
+        names = [f"{name}_{x}" for name, column in pairs for x in column.labels]
+        return np.array(names or ["no_level"], dtype=object)
 
 
 @transforms_tables

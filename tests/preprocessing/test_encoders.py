@@ -308,3 +308,13 @@ def test_few_rows_are_an_answer(n):
             y = np.arange(n) % 2.0 if kind == "continuous" else np.resize(["a", "b"], n)
             fit = model.set_params(epsilon=0.1, random_state=0).fit(frame[names], y)
             assert len(fit.transform(frame[names])) == n
+
+
+def test_an_encoder_alone_stands_before_a_model_whether_levels_are_found_or_not():
+    town = pd.DataFrame({"town": np.repeat(["ayr", "bly"], 3000)})
+    model = PrivateLogisticRegression(classes=[0, 1])
+    pipe = make_private_pipeline(PrivateOneHotEncoder(), model, epsilon=8.0, random_state=0)
+    assert pipe.fit(town, np.arange(6000) < 2000).score(town, np.arange(6000) < 2000) > 0.8
+    few = PrivateOneHotEncoder(random_state=0).fit(town[:5])
+    assert few.transform(town[:5]).tolist() == [[0.0]] * 5
+    assert few.get_feature_names_out().tolist() == ["no_level"]
