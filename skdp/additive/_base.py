@@ -15,6 +15,7 @@ from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.kernel._cells import Held, cell_numbers
 from skdp.kernel._sums import Count
 from skdp.kernel._views import Targets
+from skdp.readers._columns import has_text, read_columns
 from skdp.readers._dated import Dated
 from skdp.scales._bins import bin_steps, find_bins
 from skdp.scales._noise_level import check_confidence
@@ -25,6 +26,10 @@ from skdp.utils._renamed import Renamed
 
 __all__ = ["COUNT", "HELD", "AdditiveModel", "centred_terms", "plain", "release_count"]
 
+TEXT = (
+    "a column that had numbers in fit has text, which would count as missing. Convert it, for "
+    "instance X.astype({'age': float})."
+)
 COUNT = Step("row count", at_most=ROW_COUNT, of=(Count,))
 HELD = (
     "memory: of a table in memory numbers and cells are held during the fit, ten bytes for each "
@@ -105,6 +110,10 @@ class AdditiveModel(WeightsMixin, PrivateEstimator):
             X = validate_data(self, numbers_of_dates(X), **options)
         else:
             validate_data(self, X, reset=False, skip_check_array=True)
+            columns = read_columns(X)
+            numbers = [j for j, level in enumerate(self.categories_) if level is None]
+            if any(has_text(columns.read(j)) for j in numbers):
+                raise ValueError(TEXT)
         return coding.codes(X)
 
     def _scores(self, codes):

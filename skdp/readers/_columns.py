@@ -17,6 +17,7 @@ __all__ = [
     "Columns",
     "MixedBlockEncoder",
     "TableRows",
+    "has_text",
     "numbers_of",
     "read_columns",
     "table_type",
@@ -233,6 +234,11 @@ class MixedBlockEncoder:
         block = BlockEncoder(tuple(range(len(self.schema))), self.schema)(raw)
         pairs = zip(block.columns, self.numeric, strict=True)
         return ColumnBlock([numbers_of(column) if number else column for column, number in pairs])
+
+
+def has_text(column):
+    """Return whether an entry of a column is text."""
+    return column.dtype == object and any(isinstance(entry, str) for entry in column.tolist())
 
 
 def numbers_of(column):

@@ -289,3 +289,14 @@ def test_a_radius_that_noise_tells_is_at_most_twice_the_last():
     )
     assert next_radius(told, 2**16) == 2**17 and next_radius(told, None) == told
     assert next_radius(77, 2**16) == 77
+
+
+def test_text_in_a_column_of_numbers_is_no_gap():
+    X = pd.DataFrame({"age": np.arange(2000.0) % 90, "town": np.resize(["a", "b"], 2000)})
+    model = PrivateAdditiveClassifier(classes=[False, True], epsilon=20, random_state=0)
+    model.fit(X, X["age"] > 40)
+    with pytest.raises(ValueError, match="has text"):
+        model.predict(X.assign(age=X["age"].astype(str)))
+    one = X.iloc[50].to_frame().T  # numbers, in a column of objects
+    assert model.predict(one) == model.predict(X.iloc[[50]])
+    assert model.predict(one.assign(age=None)).shape == (1,)
