@@ -43,7 +43,10 @@ from skdp.utils._warnings import accuracy_warnings
 __all__ = ["PrivateSearchCV"]
 
 BY_GROUPS = "groups: held out as a whole, and scored by one drawn row of each; cost as for rows"
-ALONE = "too few rows for a search: the estimator as it is, of all rows"
+ALONE = (
+    "too few rows for a search: the estimator as it is, of all rows, with best_index_ -1; "
+    "min_rows=0 always searches"
+)
 LAWS = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
 
 

@@ -60,6 +60,10 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         """
         check_is_fitted(self)
         X = check_array(X, dtype=[np.float64, np.float32])
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X must have the {self.n_features_in_} columns of fit, in their order."
+            )
         offset, scale = self._of_type(X)
         return in_dates(X * scale + offset, calendars_of(self))
 

@@ -104,7 +104,8 @@ class ComparedColumns:
         for g, label in enumerate(self.labels):
             for level, count in zip(levels, counts[:, g], strict=False):
                 value, *ends = share_of_arm(count, n[g], len(counts), sd)
-                ends = ends if n[g] > CLEAR * sd * math.sqrt(len(counts)) else (0.0, 1.0)
+                if n[g] <= CLEAR * sd * math.sqrt(len(counts)):
+                    value, ends = math.nan, (0.0, 1.0)
                 self._row(j, label, f"part of {level}", value, *ends, n[g])
 
     def _keep(self, j, result):

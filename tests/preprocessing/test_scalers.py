@@ -82,6 +82,8 @@ def test_there_and_back(scaler, debug):
     )
     scaled = fit.fit_transform(X)
     assert np.allclose(fit.inverse_transform(scaled), X, rtol=1e-9)
+    with pytest.raises(ValueError, match="columns of fit"):
+        fit.inverse_transform(scaled[:, :1])
     assert fit.transform(X.astype(np.float32)).dtype == np.float32
 
 
