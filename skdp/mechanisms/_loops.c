@@ -477,6 +477,9 @@ APART WIDE static void upto(const double *restrict y, Py_ssize_t m, const double
     }
 }
 
+/* How long the lists below may be: even, as two edges are looked at together. */
+INNER Py_ssize_t most_beside(Py_ssize_t d) { return d <= LANES / 8 ? LANES / (8 * d) * 2 : 0; }
+
 /* Edges as rows meet them that are not turned: the entries of four rows are d vectors of four, each
    with a list of `most` edges, of which the longest is returned; -1 if they are too many, or entries
    are not looked at as they are. `places` has the count of each edge, -1 for none. */
@@ -485,7 +488,7 @@ static Py_ssize_t beside(Py_ssize_t d, Py_ssize_t k, const int64_t *restrict col
                          const double *restrict center, const double *restrict unit,
                          double *restrict edge, int64_t *restrict places)
 {
-    const Py_ssize_t most = d <= LANES / 4 ? LANES / (4 * d) : 0;
+    const Py_ssize_t most = most_beside(d);
     Py_ssize_t own[LANES / 4] = {0}, n_edges = 0, all = 0;
     for (Py_ssize_t i = 0; i < LANES; i++) {
         edge[i] = -INFINITY;
@@ -521,7 +524,7 @@ APART HALF_WIDE static void upto_beside(const double *restrict x, Py_ssize_t d,
                                         const double *restrict edge, Py_ssize_t n_edges,
                                         int64_t *restrict counts)
 {
-    const Py_ssize_t most = LANES / (4 * d);
+    const Py_ssize_t most = most_beside(d);
     for (Py_ssize_t v = 0; v < d; v++) {
         const double *restrict at = edge + 4 * v * most, *restrict y = x + 4 * v;
         four_counts *restrict many = (four_counts *)(counts + 4 * v * most);
@@ -550,7 +553,7 @@ APART HALF_WIDE static void upto_beside(const double *restrict x, Py_ssize_t d,
             many[4] += n4;
             many[5] += n5;
         }
-        for (; left > 0; left -= 2, at += 8, many += 2) { /* there is one more */
+        for (; left > 0; left -= 2, at += 8, many += 2) { /* of an odd number -inf is the last */
             FOUR(e0, at);
             FOUR(e1, at + 4);
             four_counts n0 = {0}, n1 = {0};

@@ -140,6 +140,18 @@ def test_ranks_and_cells_of_columns(X, rows, n_edges, data):
     same(lambda: ColumnCells(columns, even, rows=which).total(X))
 
 
+@pytest.mark.parametrize("d", [1, 21, 26, 300, 341, 512, 513, 1024, 1025])
+def test_lists_of_edges_that_fill_the_room_of_a_vector_do_not_reach_into_the_next(d):
+    """An odd list is looked at with one edge more, which is not the first of the next column."""
+    rng, columns = np.random.default_rng(d), np.arange(d)
+    X, most = rng.normal(size=(300, d)), min(1024 // d, 48)
+    for n_edges in {max(most - 1, 1), max(most, 1), most + 1}:
+        edges = tuple(np.sort(rng.normal(size=(d, n_edges)), axis=1))
+        same(lambda edges=edges: EdgeCells(columns, edges, "all").total(X))
+    thresholds, parts = rng.normal(size=d), np.full(d, 250)
+    same(lambda: Thresholds(columns, thresholds, parts, np.zeros(d), None).total(X))
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     X=tables(),
