@@ -162,7 +162,7 @@ class GroupedRows:
             numbers = levels_that_count(self._persons, numbers, most, coins)
             numbers = numbers.astype(narrow(levels))
         order = np.argsort(numbers, kind="stable")
-        ends = np.searchsorted(numbers[order], np.arange(-1, len(levels)), side="right")
+        ends = np.cumsum(np.bincount(numbers.astype(np.intp) + 1, minlength=len(levels) + 1))
         pairs = zip(levels, ends[:-1], ends[1:], strict=True)
         return {name_of(key): order[a:b] for key, a, b in pairs}
 

@@ -24,6 +24,7 @@ __all__ = [
 WHOLE = 2.0**53  # whole numbers below are themselves as floats
 AT_ONCE = 2**16  # labels that wait before they are added up
 NEAR = 2**16  # whole numbers no farther apart are found in a table
+STRIP = 2**14  # entries that stay in the cache
 TEXT = 2  # ranks of keys: truth values 0, numbers 1
 NO_LABEL = ...
 PLAIN = {str, type(None)}
@@ -91,12 +92,15 @@ class Known:
         if column.dtype == object:
             return self._of_objects(column)
         numbers = [(float(x), code) for x, code in self._codes.items() if isinstance(x, Real)]
-        codes = np.full(column.shape, self.other)
-        if numbers:
-            known, code = np.array(sorted(numbers)).T
-            at = _places(known, column)
-            codes = np.where(known[at] == column, code[at], self.other)
-        codes[np.isnan(column)] = self.missing
+        codes = np.full(column.shape, self.other, dtype=np.float64)
+        known, code = np.array(sorted(numbers)).reshape(-1, 2).T
+        places = _places(known) if numbers else None
+        for start in range(0, len(column), STRIP):
+            entries, own = column[start : start + STRIP], codes[start : start + STRIP]
+            if numbers:
+                at = places(entries)
+                np.copyto(own, code[at], where=known[at] == entries)
+            own[np.isnan(entries)] = self.missing
         return codes
 
     def _of_objects(self, column):
@@ -112,13 +116,13 @@ class Known:
         return self.missing if label is None else self._codes.get(label, self.other)
 
 
-def _places(known, column):
-    """Return for every entry the place where it stands among rising numbers, if it does."""
+def _places(known):
+    """Return what tells for every entry the place where it stands among rising numbers, if so."""
     low, most = known[0], known[-1] - known[0]
     if most <= NEAR and (known == np.trunc(known)).all():  # a table of places: no search
         table = np.searchsorted(known, low + np.arange(most + 1))
-        return table[np.fmin(np.fmax(column - low, 0), most).astype(np.intp)]
-    return np.minimum(np.searchsorted(known, column), len(known) - 1)
+        return lambda column: table[np.fmin(np.fmax(column - low, 0), most).astype(np.intp)]
+    return lambda column: np.minimum(np.searchsorted(known, column), len(known) - 1)
 
 
 def count_labels(rows, columns_of, n_columns):
