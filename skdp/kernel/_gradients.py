@@ -132,9 +132,8 @@ class OfModel(Statistic):
         shift = MODEL_BITS - exponent - math.frexp(fraction * math.sqrt(self.B.size))[1]
         return np.rint(np.ldexp(self.B, shift)), np.ldexp(self.radius, -shift - bits)
 
-    def _parts(self, pairs, bits):
-        """Yield q of shape (m, K), sqrt(w), y - p, p (1 - p), scores of finite rows, in parts."""
-        classes = 1.0 if self.B.shape[1] == 1 else np.arange(self.B.shape[1])
+    def _scored(self, pairs, bits):
+        """Yield q of shape (m, K), sqrt(w), the target, scores of finite rows, in parts."""
         model, unit = self._grid(bits)
         for _, v, codes in pairs:
             lengths = row_norms(v)
@@ -142,7 +141,12 @@ class OfModel(Statistic):
                 v, codes, lengths = v[here], codes[here], lengths[here]
             q = ball_rows(v, center=0.0, radius=self.radius, bits=bits)
             root = np.minimum(1.0, self.radius / np.maximum(lengths, 1e-300))[:, None]
-            scores = (q @ model) * unit / root
+            yield q, root, codes, (q @ model) * unit / root
+
+    def _parts(self, pairs, bits):
+        """Yield q, sqrt(w), y - p, p (1 - p), scores of finite rows, in parts."""
+        classes = 1.0 if self.B.shape[1] == 1 else np.arange(self.B.shape[1])
+        for q, root, codes, scores in self._scored(pairs, bits):
             p = probabilities(scores)
             yield q, root, (codes[:, None] == classes) - p, p * (1 - p), scores
 

@@ -4,9 +4,9 @@ import numpy as np
 
 from skdp.kernel._ball_cover import BallCover
 from skdp.kernel._bins import LogBins
-from skdp.kernel._coordinates import boxed
+from skdp.kernel._coordinates import SomeColumns, boxed
 from skdp.kernel._lattice import Lattice
-from skdp.kernel._plain import Columns, PerColumn
+from skdp.kernel._plain import PerColumn
 from skdp.kernel._statistic import RowMap, public
 from skdp.mechanisms import row_norms
 from skdp.readers._rows import MappedRows, take
@@ -30,18 +30,11 @@ class Boxed(RowMap):
 
 
 @public
-class TheseColumns(RowMap):
+class TheseColumns(SomeColumns):
     """Some columns of every row: a gap in another is none here.
 
     **Privacy**: entry by entry.
     """
-
-    columns: Columns
-    kind = "numbers"
-
-    @property
-    def dims(self):
-        return len(self.columns)
 
     def __call__(self, block):
         """Return the columns, shape (n, dims)."""

@@ -71,7 +71,7 @@ class HazardStep(OfModel):
         signed = np.copysign(np.maximum(block[:, -2], 0.0), event - 0.5)  # of events positive
         rows = np.column_stack([block[:, :-2], signed])
         grid, total = 2.0**self.bits, np.zeros((len(self.B), 1 + len(self.B)), dtype=np.int64)
-        for q, root, signed, scores in self._scored(rows, self.bits):
+        for q, root, signed, scores in self._scored(self.design.pairs(rows), self.bits):
             at = np.clip(np.nan_to_num(scores[:, 0]), -LARGEST, LARGEST) * STEPS
             at = np.clip(np.rint(at), -FARTHEST * STEPS, FARTHEST * STEPS).astype(np.intp)
             m = np.interp(np.abs(signed), self.times, self.hazard) * RATIOS[at + FARTHEST * STEPS]
