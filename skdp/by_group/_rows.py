@@ -211,7 +211,7 @@ class GroupViews:
 
     def __init__(self, X, places):
         self._X, self._places, self._floats = X, list(places), _floats_of(X, places)
-        self._batches, self._held = {}, {}  # by the identity of numbers, which are kept
+        self._batches, self._held = {}, {}  # by the identity of numbers, which both keep alive
 
     def expect(self, groups):
         """Tell whose rows are asked for, so that those of 64 MB are taken in one pass.
@@ -237,10 +237,12 @@ class GroupViews:
         if (batch := self._batches.get(id(numbers))) is None:
             taken = safe_indexing(self._floats, numbers)
         else:
-            if id(numbers) not in self._held:
-                self._held = {}
-                self._held = dict(zip(map(id, batch), gathered(self._floats, batch), strict=True))
-            taken = self._held[id(numbers)]
+            held = self._held
+            if id(numbers) not in held:
+                held = self._held = {}
+                pairs = zip(batch, gathered(self._floats, batch), strict=True)
+                held |= {id(group): (group, rows) for group, rows in pairs}
+            _, taken = held[id(numbers)]
         return type(self._X)(taken, columns=self._X.columns[self._places], copy=False)
 
     def cuts(self):

@@ -705,6 +705,20 @@ def test_rows_of_groups_are_taken_together_where_columns_lie_apart(monkeypatch):
         assert len(made) == passes
 
 
+def test_no_group_is_taken_for_one_that_has_ended():
+    """Numbers of an ended group may have lain where those of a later one do: both have one id."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.asfortranarray(np.arange(300.0).reshape(100, 3)))
+    views = GroupViews(frame, (0, 1, 2))
+    for start in range(50):
+        groups = [np.arange(start + j, 100, 7) for j in range(5)]
+        views.expect(groups)
+        for group in groups:
+            np.testing.assert_array_equal(views.rows(group), frame.iloc[group])
+        del groups, group
+        views.expect([])  # no group is found
+
+
 def test_keys_that_are_kept_for_all_groups_are_those_of_the_rows():
     coins = RowKeys(make_entropy(0))
     kept = _KeptKeys(coins)
