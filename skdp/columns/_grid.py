@@ -7,7 +7,7 @@ import numpy as np
 __all__ = ["between", "grid_of", "multiple_in", "multiples"]
 
 POWERS = 9  # of ten, below the span of the ranks
-SURE = 8.0  # twice the log likelihood that empty cells need over those of a smooth density
+SURE = 4.0  # twice the log likelihood that empty cells need over those of a smooth density
 WRONG, SHOWS = 4.0, 3.0  # noises: of one cell that cannot be empty, and of one that is not
 STRANGE = 4.0  # standard deviations of the sum of squares of empty cells
 LEAST, MOST, EXACT = 2, 300, 2.0**52  # cells, powers, numbers of multiples

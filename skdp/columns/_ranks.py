@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.columns._grid import between, grid_of, multiples
-from skdp.columns._smooth_ranks import Axis, smoothness
+from skdp.columns._smooth_ranks import Axis, expected_rows, most_likely
 
 __all__ = ["Ranks", "previous_float"]
 
 ALONE = 2.0  # noises: fewer rows in the cell of one single value count as none
-SWEEPS = 2  # of smooth ranks
+FAINT, HOLDS = 1e-4, 0.02  # parts of all rows: of a cell, to start with; of a value, by itself
+OPEN = 0.5  # units: beyond the outermost cut, the middle of what has no end
 
 
 @np.errstate(all="ignore")  # below zero there is a subnormal number
@@ -97,9 +98,9 @@ class Ranks:
             ranks[:, :-1] -= matrix[:, 1:]
             normal[np.ix_(at, at)] += ranks.T @ ranks
             right[at] += ranks.T @ answers
-        plain = normal.copy()
+        plain, empty = normal.copy(), None
         if self._weighed:
-            self._empty(cuts, normal, right)
+            empty = self._empty(cuts, normal, right)
         covariance = np.zeros((m + 2, m + 2))
         covariance[1:, 1:] = np.linalg.inv(normal)
         raw = covariance[:, 1:] @ right
@@ -107,10 +108,10 @@ class Ranks:
         rank = np.clip(_rising(raw, weight), 0.0, max(raw[-1], 1.0))
         rank[0], rank[-1] = 0.0, max(raw[-1], 1.0)
         fit = Fit(np.concatenate([self.ends[:1], cuts, self.ends[1:]]), rank, raw, covariance)
-        return self._smoothed(fit, normal, plain, right) if self._weighed else fit
+        return self._smoothed(fit, plain, right, empty) if self._weighed else fit
 
     def _empty(self, cuts, normal, right):
-        """Take cells of one value for empty that show no rows: of cells with weights together."""
+        """Take cells of one value for empty that show no rows; return the cuts below them."""
         inverse = np.linalg.inv(normal)
         raw, variance = inverse @ right, np.diag(inverse)
         below = [of[:-1][previous_float(of[1:]) == of[:-1]] for of, _, _ in self._weighed]
@@ -119,29 +120,31 @@ class Ranks:
         few = raw[low + 1] - raw[low] < ALONE * np.sqrt(np.maximum(variance, 0.0))
         weight = np.maximum(1.0, 1 / np.maximum(variance[few], 1e-300))
         _without_rows(normal, low[few], weight)
+        return low[few]
 
-    def _smoothed(self, fit, normal, plain, right):
+    def _smoothed(self, fit, normal, right, empty):
         """Return a Fit with smooth ranks: the most likely ones of normal noise and densities."""
-        cuts, m = fit.x[1:-1], len(fit.x) - 2
-        cells = np.flatnonzero(previous_float(cuts[1:]) > cuts[:-1])
-        rank = fit.rank
-        inverse = np.linalg.inv(plain)
+        cuts, rank, inverse = fit.x[1:-1], fit.rank, np.linalg.inv(normal)
+        if not len(cuts):
+            return replace(fit, smooth=rank, axis=Axis.of(fit.x, rank))
+        holds, alone = np.ones(len(cuts) + 1, dtype=bool), np.zeros(len(cuts) + 1, dtype=bool)
         power, places = grid_of(cuts, rank[1:-1], (inverse @ right)[:-1], inverse[:-1, :-1]), cuts
-        if power is not None:
-            normal, numbers = plain, multiples(cuts, power)
-            places, holds = between(numbers, power), np.diff(numbers) > 0
-            _without_rows(normal, np.flatnonzero(~holds), 1.0)
-            cells = np.flatnonzero(holds)
-        for _ in range(SWEEPS):
-            axis = Axis.of(fit.x, rank)
-            c = np.zeros((m + 2, m + 2))
-            c[1:, 1:] = np.linalg.inv(normal + smoothness(axis.of_numbers(places), rank, cells))
-            raw = c[:, 1:] @ right
-            total = max(raw[-1], 1.0)
-            part = np.clip(raw / total, 0.0, 1.0)
-            variance = np.diag(c) - 2 * part * c[-1] + part**2 * c[-1, -1]
-            rank = np.clip(_rising(raw, 1 / np.maximum(variance, 1.0)), 0.0, total)
-            rank[0], rank[-1] = 0.0, total
+        if power is None:
+            alone[1:-1], holds[empty + 1] = previous_float(cuts[1:]) == cuts[:-1], False
+        else:
+            numbers = multiples(cuts, power)
+            places, holds[1:-1] = between(numbers, power), np.diff(numbers) > 0
+        of_cells = normal[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
+        of_cells, right = of_cells[np.ix_(holds, holds)], right[::-1].cumsum()[::-1][holds]
+        t = Axis.of(fit.x, rank).of_numbers(places)
+        expected = expected_rows(t, fit.n)
+        middle = np.concatenate([[t[0] - OPEN], (t[1:] + t[:-1]) / 2, [t[-1] + OPEN]])
+        start, rows = np.maximum(np.diff(rank), FAINT * fit.n), np.zeros(len(holds))
+        expected[alone] = HOLDS * fit.n
+        of_holding = (of[holds] for of in (expected, middle, alone, start))
+        rows[holds] = most_likely(of_cells, right, *of_holding)
+        rank = np.concatenate([[0.0], rows.cumsum()])
+        rank[-1] = max(rank[-1], 1.0)
         return replace(fit, smooth=rank, axis=Axis.of(fit.x, rank), power=power)
 
 

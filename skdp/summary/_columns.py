@@ -14,7 +14,11 @@ __all__ = ["BOOL", "NUMBER", "TEXT", "LabelColumn", "Line", "NumberColumn"]
 BOOL, NUMBER, TEXT = "truth values", "numbers", "text"
 LAW = "gaussian"  # of all noise of a summary
 JUDGED = 0.95  # confidence of the intervals that are judged, whatever is shown
-SURE = 0.98  # of those of deviations: noise that makes one large makes it look clear of noise
+SURE = 0.98  # of the deviations that means are judged by
+# Of those of deviations: noise that makes one large makes it look clear of noise. On one half of
+# the tables of the benchmark intervals of reliable deviations held in 82 % of 111 with .98, in 87 %
+# of 70 with .995, in 94 % of 51 with this.
+CLEAR = 0.998
 PART = 0.05  # of all rows, or of a number: an interval that reaches no farther is short
 NOTHING = "nothing in this column stands clear of the noise"
 NOISE = "the noise is too large beside it"
@@ -173,12 +177,13 @@ class NumberColumn:
         columns = BoundedColumns(self.bounds[:, None], self.moments[:, None], self.covariance, LAW)
         (mean,), (spread,) = columns.mean()[0], columns.deviation()[0]
         judged, _ = self._intervals(columns, JUDGED, False)
-        _, judged_std = self._intervals(columns, SURE, False)
+        _, beside = self._intervals(columns, SURE, False)
+        _, judged_std = self._intervals(columns, CLEAR, False)
         shown, shown_std = self._intervals(columns, confidence, sampling)
         few, tail = bool(columns.few[0]), self.tail
         reach = max(judged[1] - mean, mean - judged[0])
         near = PART * max(judged[0], -judged[1], 0.0)
-        short = max(judged_std[0] / 2, near)  # of the noisy deviation noise may be all
+        short = max(beside[0] / 2, near)  # of the noisy deviation noise may be all
         reason = NOISE if few or reach > short else TAIL if tail else ""
         reason = reason or (ALONE if self.alone else "")
         reach = max(judged_std[1] - spread, spread - judged_std[0])

@@ -6,7 +6,7 @@ import pytest
 from skdp import PrivateQuantile, config_context
 from skdp.columns._grid import grid_of, multiple_in, multiples
 from skdp.columns._ranks import Ranks, previous_float
-from skdp.columns._smooth_ranks import Axis, smoothness
+from skdp.columns._smooth_ranks import Axis, expected_rows, most_likely
 from skdp.scales._strategy import excess_strategy
 from tests.columns.test_ranks import columns, rank_error
 
@@ -26,12 +26,27 @@ def test_many_columns_are_measured_by_cells_with_weights_and_near():
     with config_context(debug=True):
         fit = PrivateQuantile(Q, random_state=0).fit(X)
     labels = [charge.label for charge in fit.privacy_report_.charges]
-    assert labels.count("statistic") == 3 and labels.count("brackets") == 1
+    assert labels.count("statistic") == 6 and labels.count("brackets") == 1
     off = [
         max(rank_error(X[:, j], fit.location_[i, j], q) for i, q in enumerate(Q)) / len(X)
         for j in range(X.shape[1])
     ]
     assert np.mean(np.array(off) < 0.04) >= 0.9
+
+
+def test_columns_that_are_seen_pay_for_no_second_look_at_others():
+    X = np.random.default_rng(0).normal(5.0, 1.0, size=(3000, 20))
+    X[:, 7] = np.nan
+    seen = PrivateQuantile(Q, random_state=0).fit(np.delete(X, 7, axis=1))
+    fit = PrivateQuantile(Q, random_state=0).fit(X)
+    looks, alone = (
+        [float(c.share) for c in one.privacy_report_.charges if c.label.endswith("octaves")]
+        for one in (fit, seen)
+    )
+    assert len(alone) == 1 and len(looks) == 2
+    noise = 1 / (0.01 * 3000 * float(fit.privacy_report_.budget.mu)) ** 2  # of one column
+    assert looks[1] == pytest.approx(noise, rel=0.5)
+    assert not np.isnan(fit.location_).any() and np.isinf(fit.noise_scale_[:, 7]).all()
 
 
 @pytest.mark.slow
@@ -105,12 +120,28 @@ def test_an_axis_turns_numbers_back_and_never_leaves_a_bracket():
     assert abs(axis.invert(x, rank, 87.0)) < 1e160  # half of the way to 1e308, by its digits
 
 
-def test_smooth_densities_prefer_even_ranks():
-    t, rank = np.arange(5.0), np.array([0.0, 10, 20, 30, 40, 50, 60])
-    P = smoothness(t, rank, np.arange(4))
-    even, uneven = np.array([10.0, 20, 30, 40, 50, 60]), np.array([10.0, 12, 30, 32, 50, 60])
-    assert even @ P @ even < 1e-9 < uneven @ P @ uneven
-    assert not smoothness(t, rank, np.arange(1)).any()
+@pytest.mark.parametrize("sd, least, most", [(0.1, 0.0, 0.05), (40.0, 0.5, 1.0)])
+def test_most_likely_densities_are_as_even_as_the_noise_lets_them(sd, least, most):
+    uneven, even = np.array([90.0, 130.0, 70.0, 125.0, 85.0]), np.full(5, 100.0)
+    precision = np.eye(5) / sd**2
+    known = even, np.arange(5.0) / 100, np.zeros(5, dtype=bool), uneven
+    rows = most_likely(precision, precision @ uneven, *known)
+    moved = np.abs(rows - uneven).max() / np.abs(even - uneven).max()
+    assert least <= moved <= most
+
+
+def test_numbers_of_rows_are_positive_and_a_value_alone_tells_nothing_of_its_neighbors():
+    told = np.array([20.0, -30.0, 900.0, -20.0, 20.0])
+    precision, alone = np.eye(5) / 20.0**2, np.arange(5) == 2
+    known = np.full(5, 20.0), np.arange(5.0), alone, np.maximum(told, 1.0)
+    rows = most_likely(precision, precision @ told, *known)
+    assert (rows > 0).all() and abs(rows[2] - 900) < 20 and rows[[0, 1, 3, 4]].max() < 40
+
+
+def test_expected_rows_are_those_of_quartiles():
+    t = Axis(1.0, 2.0).of_numbers(np.array([-1e300, 0.0, 1.0, 2.0, 1e300]))
+    rows = expected_rows(t, 1000.0)
+    assert np.allclose(rows[1:5], 250, atol=2) and abs(rows.sum() - 1000) < 2
 
 
 @pytest.mark.parametrize("law, power", [("counts", 0), ("tens", 1), ("bits", 0), ("normal", None)])
