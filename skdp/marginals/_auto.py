@@ -48,8 +48,8 @@ HIDDEN = (
 )
 
 UNNAMED = (
-    "a tenth of the rows or more have values that were too rare to be found: they are one level, "
-    "'other'. Pass levels if public, or use a larger epsilon or more rows"
+    "a tenth of the rows or more have values that were too rare to be found, or the text 'other': "
+    "they are one level, 'other'. Pass levels if public, or use a larger epsilon or more rows"
 )
 
 
