@@ -1074,7 +1074,9 @@ typedef struct {
 } Logit;
 
 /* Adds what rows v of classes `codes` add to the gradient, one number of K, and to the second
-   derivatives, K of each. Rows of no ordinary length are left to the caller. */
+   derivatives, K of each. Rows of no ordinary length are left to the caller. With |q|^2 <= 2^30,
+   |e| <= 1, o.whole <= 2^15 and o.gain <= 4 neither f f nor |u|^2 is beyond 2^30: the caller sees to
+   it, and lengths are compared in integers that are exact. */
 WIDE static Py_ssize_t logit_step(const double *restrict v, const double *restrict codes,
                                   Py_ssize_t n, Py_ssize_t d, const double *restrict center,
                                   const double *restrict row_gain, const double *restrict model,
@@ -1593,7 +1595,8 @@ static PyObject *py_logit_step(PyObject *self, PyObject *args)
                   N(6) == N(4) * (1 + N(4)) && N(7) >= N(1) && 0 < l.largest && 0 < l.steps &&
                   0 <= l.farthest && l.farthest < FAR && l.farthest == floor(l.farthest) &&
                   N(5) > (Py_ssize_t)l.farthest && 0 <= l.longest && l.longest <= FAR &&
-                  0 < l.whole && l.whole <= FAR && l.top <= FAR;
+                  0 < l.radius && 0 <= l.gain && l.gain <= 4 && 0 < l.whole &&
+                  l.whole <= 32768 && l.top <= FAR;
     if (!fits(&a, lengths, 2 * N(4)))
         return FAILED;
     double *w = a.work;

@@ -428,6 +428,15 @@ def test_lengths_that_do_not_fit_are_refused_and_nothing_is_read():
         fields = (few, few, few, np.zeros(9), np.zeros(6, dtype=np.int64), numbers)
         ends = (1.0, 4.0, 2.0, 1.0, 0.0, 1.0), (8.0, 1.0, 9.0), (2.0, 4.0, 2.0)
         _compiled.loops.logit_step(np.zeros((4, 2)), np.zeros(4), *fields, *ends)
+    rows, scores, added = (1.0, 4.0, 2.0, 1.0, 0.0, 1.0), (8.0, 1.0, 8.0), (2.0, 4.0, 2.0)
+    for wrong in [
+        ((-1.0, *rows[1:]), scores, added),
+        (rows, scores, (4.5, 4.0, 2.0)),
+        (rows, scores, (2.0, 4.0, 2.0**16)),
+    ]:  # a length that would not be exact
+        with pytest.raises(ValueError, match="other lengths"):
+            _compiled.loops.logit_step(np.zeros((4, 2)), np.zeros(4), *fields, *wrong)
+    _compiled.loops.logit_step(np.zeros((4, 2)), np.zeros(4), *fields, rows, scores, added)
     with pytest.raises((ValueError, BufferError)):  # not row by row
         _compiled.loops.norms(x[:, ::2], few, np.empty(0), np.empty(4), numbers, 0.0)
 
