@@ -220,7 +220,7 @@ def runs(tasks, reps, peers=None):
 # --- the page
 
 
-def picture(rows, path):
+def picture(rows, path, columns):
     import matplotlib.pyplot as plt
 
     ink = ["axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color"]
@@ -228,8 +228,9 @@ def picture(rows, path):
     plt.rcParams.update({"svg.hashsalt": "skdp", "font.size": 10})
     colors = ["#3b8ed0", "#e08a1e", "#c05fa8", "#4aa564"]
     tasks = dict.fromkeys(row["task"] for row in rows)
-    lines = -(-len(tasks) // 2)
-    fig, axes = plt.subplots(lines, 2, figsize=(9.2, 3.6 * lines), layout="constrained")
+    lines = -(-len(tasks) // columns)
+    size = 4.6 * columns, 3.6 * lines
+    fig, axes = plt.subplots(lines, columns, figsize=size, layout="constrained")
     for ax in axes.flat[len(tasks) :]:
         ax.remove()
     for ax, task in zip(axes.flat, tasks, strict=False):
@@ -270,8 +271,9 @@ def page_table(rows):
 
 
 def write_page(rows):
-    """Write the picture and the table of all figures."""
-    picture(rows, DOC / "_static" / "users.svg")
+    """Write the pictures, of two columns and of one, and the table of all figures."""
+    for columns, name in ((2, "users.svg"), (1, "users_narrow.svg")):
+        picture(rows, DOC / "_static" / name, columns)
     (DOC / "_users_table.rst").write_text(page_table(rows))
 
 
