@@ -29,6 +29,9 @@ COUNTED = "has categories. Pass 'counts' for it, or None"
 NUMBERED = (
     "has numbers. Pass 'means' or 'ranks' for it, or its levels as categories={column: [0, 1]}"
 )
+MANY = (
+    f"a fit compares {MOST_COLUMNS} columns at most. Name fewer in measures, or fit several times."
+)
 ALONE = "fewer than two groups stand clear of the noise. Pass classes=[...] if they are public"
 NO_GROUPS = "y is needed: the group of every row. Pass y, or by='column of X'."
 
@@ -189,6 +192,8 @@ class PrivateComparison(PrivateEstimator):
     def _check_public(self, n_features):
         bounds_vectors(self.bounds, n_features)
         measures = self._measures(n_features)
+        if len(measures) > MOST_COLUMNS:
+            raise ValueError(MANY)
         for kind in measures.values():
             if kind not in (None, "ranks", "means", "counts"):
                 raise ValueError(f"{MEASURES}{self.measures!r}.")

@@ -8,6 +8,7 @@ import polars
 import pytest
 from scipy import stats as scipy_stats
 
+from skdp import PrivacyLedger
 from skdp.audit import check_private_estimator
 from skdp.exceptions import LowAccuracyWarning
 from skdp.stats import (
@@ -92,6 +93,15 @@ def test_a_gap_is_one_of_its_own_column():
 def test_a_measure_of_another_type_is_refused(kind, name):
     with pytest.raises(ValueError, match=name):
         PrivateComparison(by="arm", measures={name: kind}).fit(_frame(50))
+
+
+def test_more_columns_than_the_plan_has_room_for_are_refused_before_a_charge():
+    ledger, arm = PrivacyLedger(1.0, 1e-6), np.resize(ARMS, 20)
+    fit = PrivateComparison(classes=ARMS, ledger=ledger, random_state=0)
+    with pytest.raises(ValueError, match="1024 columns"):
+        fit.fit(np.zeros((20, 1025)), arm)
+    with pytest.warns(LowAccuracyWarning):  # all of the ledger is there
+        fit.set_params(measures=[1024]).fit(np.zeros((20, 1025)), arm)
 
 
 def test_a_summary_concludes_by_the_adjusted_pvalue_and_names_the_groups():
