@@ -242,10 +242,13 @@ def long_format(rows, titles, *, rounded=False):
     if np.isfinite(arrays.get("n", np.nan)).all():
         arrays["n"] = arrays["n"].astype(np.int64)
     try:
-        from pandas import DataFrame
+        from pandas import DataFrame, Series
     except ImportError:
         return arrays
-    return DataFrame(arrays).infer_objects()
+    numbers = [t for t, own in columns.items() if any(isinstance(cell, float) for cell in own)]
+    frame = DataFrame({t: Series(own, dtype=own.dtype) for t, own in arrays.items()})
+    others = frame.columns.difference(numbers)  # beside dates NaN stays that of a number
+    return frame.astype(frame[others].infer_objects().dtypes)
 
 
 def _rounded(row):

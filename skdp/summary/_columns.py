@@ -183,7 +183,8 @@ class NumberColumn:
         few, tail = bool(columns.few[0]), self.tail
         reach = max(judged[1] - mean, mean - judged[0])
         near = PART * max(judged[0], -judged[1], 0.0)
-        short = max(beside[0] / 2, near)  # of the noisy deviation noise may be all
+        least = max(beside[0], float(self.curves.spread(LAW)[0]))  # what moments and ranks prove
+        short = max(least / 2, near)
         reason = NOISE if few or reach > short else TAIL if tail else ""
         reason = reason or (ALONE if self.alone else "")
         reach = max(judged_std[1] - spread, spread - judged_std[0])

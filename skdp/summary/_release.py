@@ -1,6 +1,7 @@
 """One release for all columns of a table: names of texts, counts, quantiles, moments."""
 
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -139,7 +140,8 @@ def _is_alone(location, beyond, sd, n):
 
     The mean of such a column moves by as much as its rare entries are far, which nothing tells.
     """
-    agree = len(location) > 1 and np.ptp(location) <= EQUAL * np.abs(location).max()
+    near = EQUAL * np.abs(location).max() + sys.float_info.min  # zero, and the float below it
+    agree = len(location) > 1 and np.ptp(location) <= near
     return bool(agree and (beyond + UNSEEN * sd).max() > PART * n)
 
 

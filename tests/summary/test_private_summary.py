@@ -217,6 +217,38 @@ def test_rounded_results_have_the_digits_that_the_noise_leaves():
 
 @quiet
 @quiet
+def test_a_mean_is_short_beside_a_spread_that_ranks_prove():
+    """Of many columns, whose deviations are not clear of the noise: half a deviation is enough."""
+    X = pd.DataFrame(np.random.default_rng(0).exponential(size=(10_000, 60)))
+    X.columns = [f"x{j}" for j in range(60)]
+    lines = PrivateSummary(epsilon=1.0, random_state=1).fit(X).results()
+    means = lines[(lines.statistic == "mean") & lines.reliable]
+    assert len(means) > 42  # 54 of 60; by deviations alone 23
+    assert (np.abs(means.value - X.mean()[means.variable].to_numpy()) < 0.5).all()
+
+
+@quiet
+@pytest.mark.parametrize("rare", [0.03, 0.13])
+def test_a_mean_of_zeros_that_hide_other_numbers_is_not_reliable(rare):
+    """All quantiles are 0 or the float below it: what the mean is of rare ones nothing tells."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame(rng.normal(size=(1500, 20)), columns=[f"x{j}" for j in range(20)])
+        X["rare"] = (rng.random(1500) < rare) * 1.0
+        lines = PrivateSummary(epsilon=0.5, random_state=seed).fit(X).results()
+        (mean,) = lines[(lines.variable == "rare") & (lines.statistic == "mean")].itertuples()
+        assert not mean.reliable or mean.low <= X["rare"].mean() <= mean.high
+
+
+@quiet
+def test_what_is_not_known_of_numbers_is_nan_beside_dates():
+    X = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=20), "x": range(20)})
+    lines = PrivateSummary(epsilon=0.1).fit(X).results()
+    numbers = lines.value[lines.kind == "numbers"]
+    assert len(numbers) and all(np.isnan(value) for value in numbers)
+
+
+@quiet
 def test_a_mean_that_only_noise_spreads_is_not_reliable():
     """Of 1,500 rows and 12 columns ends reach far beyond the rows, and so does all noise."""
     told = 0
