@@ -175,7 +175,7 @@ def test_failure_probabilities_have_a_capacity_of_their_own():
     tenth = Budget.gaussian(0.1, 1e-7)
     for _ in range(5):
         ledger.charge(tenth, "fit")
-    with pytest.raises(BudgetExceeded, match="charge what ledger"):
+    with pytest.raises(BudgetExceeded, match="pass a smaller delta"):
         ledger.charge(tenth, "fit")
 
 
