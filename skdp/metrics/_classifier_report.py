@@ -32,10 +32,17 @@ FEW = (
     "epsilon or more rows of that class."
 )
 
+TEXTS = "str", "string", "String"  # types of pandas and polars
 LABELS = (
     "scores are probabilities, and these are text. Pass model.predict_proba(X), or labels to "
     "PrivateConfusionMatrix."
 )
+
+
+def _is_text(X):
+    """Return whether a table has columns of text, by its types: no entry is looked at."""
+    types = getattr(X, "dtypes", [getattr(X, "dtype", None)])
+    return any(getattr(one, "kind", "") in tuple("UST") or str(one) in TEXTS for one in types)
 
 
 class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
@@ -187,8 +194,7 @@ class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
         if isinstance(y_true, Table):
             return super().fit(y_true)
         X, y = as_scores(y_true, y_score)
-        table = self.by is None and len(getattr(X, "shape", ())) == 2
-        if table and np.asarray(X[:0]).dtype.kind in "OUST":
+        if self.by is None and _is_text(X):
             raise ValueError(LABELS)
         return self._fit_report(X, y, groups)
 

@@ -18,6 +18,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from skdp import PrivacyLedger
 from skdp.kernel.applied._scores import PrefixCells, prefix_matrix
 from skdp.metrics import (
     PrivateClassifierDisplay,
@@ -314,3 +315,22 @@ def test_edges_rise_however_bins_are_cut(n_bins):
         finer, of = finer_edges(edges, masses.astype(float))
         assert (np.diff(finer) > 0).all() and len(of) == 2 * (n_bins + 2)
         assert np.isin(edges, finer).all()
+
+
+@pytest.mark.parametrize("as_table", [np.asarray, pd.Series, lambda x: pd.DataFrame({"label": x})])
+def test_labels_in_the_place_of_scores_are_refused_by_their_type(as_table):
+    labels, ledger = np.array(["one", "many"] * 50), PrivacyLedger(1.0, 1e-6)
+    report = PrivateClassifierReport(classes=["one", "many"], ledger=ledger)
+    with pytest.raises(ValueError, match="scores are probabilities"):
+        report.fit(labels, as_table(labels).astype("U" if as_table is np.asarray else "string"))
+    assert not ledger.spent().epsilon
+
+
+def test_nullable_scores_are_scores():
+    y = np.array([0, 1] * 200)
+    table = pd.DataFrame({"score": np.where(y, 0.8, 0.3)})
+    fits = [
+        PrivateClassifierReport(classes=[0, 1], random_state=0).fit(y, one)
+        for one in (table, table.astype("Float64"))
+    ]
+    assert fits[0].results().equals(fits[1].results())

@@ -195,7 +195,8 @@ def wire(subject):
     """S12: no random number and no clock outside their rooms."""
     X = table()
     with alarms(Tripped), tripwire():
-        clone(subject.estimator).fit(X)
+        for _ in range(5):  # noise decides which lines run
+            clone(subject.estimator).fit(X)
 
 
 LAYERS = {
