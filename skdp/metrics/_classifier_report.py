@@ -194,7 +194,7 @@ class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
         if isinstance(y_true, Table):
             return super().fit(y_true)
         X, y = as_scores(y_true, y_score)
-        if self.by is None and _is_text(X):
+        if self.by is None and hasattr(X, "shape") and _is_text(X):  # queries tell at a cost
             raise ValueError(LABELS)
         return self._fit_report(X, y, groups)
 

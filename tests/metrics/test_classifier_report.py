@@ -334,3 +334,12 @@ def test_nullable_scores_are_scores():
         for one in (table, table.astype("Float64"))
     ]
     assert fits[0].results().equals(fits[1].results())
+
+
+def test_the_types_of_a_query_are_not_asked_for():
+    """Polars warns that this may cost as much as the query."""
+    polars = pytest.importorskip("polars")
+    y = np.array([0, 1] * 200)
+    query = polars.DataFrame({"y": y, "score": np.where(y, 0.8, 0.3)}).lazy()
+    fit = PrivateClassifierReport(classes=[0, 1], random_state=0).fit("y", query)
+    assert fit.n_rows_ > 100

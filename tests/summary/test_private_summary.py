@@ -228,16 +228,14 @@ def test_a_mean_is_short_beside_a_spread_that_ranks_prove():
 
 
 @quiet
-@pytest.mark.parametrize("rare", [0.03, 0.13])
-def test_a_mean_of_zeros_that_hide_other_numbers_is_not_reliable(rare):
-    """All quantiles are 0 or the float below it: what the mean is of rare ones nothing tells."""
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        X = pd.DataFrame(rng.normal(size=(1500, 20)), columns=[f"x{j}" for j in range(20)])
-        X["rare"] = (rng.random(1500) < rare) * 1.0
-        lines = PrivateSummary(epsilon=0.5, random_state=seed).fit(X).results()
-        (mean,) = lines[(lines.variable == "rare") & (lines.statistic == "mean")].itertuples()
-        assert not mean.reliable or mean.low <= X["rare"].mean() <= mean.high
+@pytest.mark.parametrize("rare, seed", [(0.03, 11), (0.03, 13), (0.08, 11), (0.08, 13)])
+def test_a_mean_of_zeros_that_hide_other_numbers_is_not_reliable(rare, seed):
+    """Some quantiles are the float below 0: what the mean is of rare ones nothing tells."""
+    X = (np.random.default_rng(seed).random((1500, 12)) < rare) * 1.0
+    X = pd.DataFrame(X, columns=list("abcdefghijkl"))
+    lines = PrivateSummary(epsilon=0.3, random_state=seed).fit(X).results()
+    for mean in lines[lines.statistic == "mean"].itertuples():
+        assert not mean.reliable or mean.low <= X[mean.variable].mean() <= mean.high
 
 
 @quiet
