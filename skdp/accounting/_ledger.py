@@ -11,7 +11,7 @@ from skdp.exceptions import BudgetExceeded
 from skdp.show._ledger import plain, sizes_of, state_of, with_note
 from skdp.show._ledger_planning import LedgerPlanning
 
-__all__ = ["PrivacyLedger"]
+__all__ = ["PrivacyLedger", "ledger_within"]
 
 MOST = 10**7
 
@@ -382,6 +382,13 @@ class PrivacyLedger(LedgerPlanning):
 def _loaded(path, session, openings, mark, note):
     """Return a ledger as it was pickled; its file is looked for when something is charged."""
     return _with_file(LedgerFile.unopened(path, session, openings, mark), note)
+
+
+def ledger_within(budget, unit="row"):
+    """Return a ledger in memory of what a Gaussian budget allows: amount and failure."""
+    sizes = (budget.amount, budget.failure, budget.epsilon, budget.delta)
+    opening = ("gaussian", budget.measure + OF_GROUPS * (unit == "group"), sizes)
+    return _with_file(LedgerFile.temporary(opening), "")
 
 
 def _with_file(file, note):

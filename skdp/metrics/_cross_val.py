@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skdp.accounting import Budget, Plan, PrivacyLedger, Step, part_of
+from skdp.accounting import Budget, Plan, Step, part_of
+from skdp.accounting._ledger import ledger_within
 from skdp.by_group import PrivateGroupBy
 from skdp.estimator._results import lines_of
 from skdp.mechanisms import make_entropy
@@ -278,12 +279,11 @@ def private_cross_val_score(
     parts = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(cv)]
     scores = np.zeros((len(rows.y), 1 if scoring in METRICS else _columns(classes)))
     models = [] if private else _ordinary(model, rows, parts, scoring, classes, scores)
+    budget, unit = plan.budget, "row" if groups is None else "group"
     if ledger is not None:
-        unit = "row" if groups is None else "group"
-        seeded = random_state is not None
-        ledger.charge(plan.budget, "private_cross_val_score", seeded=seeded, unit=unit)
-    own = {} if groups is None else {"unit": "group"}
-    total = PrivacyLedger(epsilon=epsilon, delta=delta, composition="gaussian", **own)
+        budget, seeded = ledger.admit(budget), random_state is not None
+        ledger.charge(budget, "private_cross_val_score", seeded=seeded, unit=unit)
+    total = ledger_within(budget, unit)
     for k, (inside, left_out) in enumerate(parts if private else ()):
         one = _granted(clone(model), plan, total, random_state, k)
         with untold():

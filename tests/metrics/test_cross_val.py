@@ -54,6 +54,29 @@ def test_fits_and_scores_of_a_private_model_have_one_total():
         private_cross_val_score(model, X, y, ledger=ledger, **given)
 
 
+@pytest.mark.parametrize("unit", ["row", "group"])
+def test_a_ledger_grants_as_many_cross_validations_as_fits(unit):
+    X, y = drawn(300)
+    ledger = PrivacyLedger(epsilon=4.0, delta=1e-5, unit=unit)
+    given = {"groups": np.arange(300) // 2} if unit == "group" else {}
+    for k in range(4):
+        private_cross_val_score(
+            LogisticRegression(), X, y, cv=2, random_state=k, ledger=ledger, **given
+        )
+
+
+@pytest.mark.slow
+def test_what_a_cross_validation_spends_is_within_its_charge():
+    X, y = drawn(600)
+    ledger = PrivacyLedger(epsilon=4.0, delta=1e-5)
+    model = PrivateLogisticRegression(classes=[0, 1])
+    result = private_cross_val_score(model, X, y, ledger=ledger, epsilon=1.0, cv=2, random_state=0)
+    spent = [one.privacy_report_.budget for one in (*result.models, result.fitted)]
+    charge = ledger.entries()[-1]
+    assert sum(budget.amount for budget in spent) <= charge.amount
+    assert sum(budget.failure for budget in spent) <= charge.failure
+
+
 class Watched(PrivateLogisticRegression):
     """A model that notes of how many rows it is asked at once."""
 
