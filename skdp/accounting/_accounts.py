@@ -25,11 +25,12 @@ from skdp.accounting._nearly_gaussian import compose_basic, gaussian_price, line
 from skdp.mechanisms._exact import as_fraction
 from skdp.show._ledger import as_float, text_of
 
-__all__ = ["UNITS", "Accounts", "check_stored", "openings_of", "part", "unit_of"]
+__all__ = ["UNITS", "Accounts", "check_charge", "check_stored", "openings_of", "part", "unit_of"]
 
 UNITS = ("row", "group")
 AT_MOST = " with at most "
 MOST_ROWS = 1000
+MOST = 10**7  # of a charge
 OTHER_UNIT = {
     "row": "it protects rows, and the fit groups: open a ledger with unit='group' for these, or "
     "one of several units, epsilon={'row': ..., 'group': ...}",
@@ -234,3 +235,13 @@ def _readable(value):
     if isinstance(value, dict):
         return {unit: float(number) for unit, number in value.items()}
     return value if isinstance(value, str | list) else float(value)
+
+
+def check_charge(budget):
+    """Refuse what is no charge."""
+    if not isinstance(budget, Budget):
+        raise TypeError(f"budget must be a Budget. Got {type(budget).__name__} instead.")
+    if not budget.epsilon > 0:
+        raise ValueError("a charge needs a positive Fraction epsilon. Ask for a larger budget.")
+    if max(budget.amount, budget.failure, budget.epsilon, budget.delta) > MOST:
+        raise ValueError("a charge needs numbers of at most 1e7. Ask for a smaller budget.")

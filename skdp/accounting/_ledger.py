@@ -3,8 +3,7 @@
 import os
 from functools import wraps
 
-from skdp.accounting._accounts import UNITS, Accounts, check_stored, openings_of
-from skdp.accounting._budget import Budget
+from skdp.accounting._accounts import UNITS, Accounts, check_charge, check_stored, openings_of
 from skdp.accounting._ledger_file import OF_GROUPS, LedgerFile, append, lines, state
 from skdp.accounting._ledger_report import reports_of
 from skdp.exceptions import BudgetExceeded
@@ -12,8 +11,6 @@ from skdp.show._ledger import plain, sizes_of, state_of, with_note
 from skdp.show._ledger_planning import LedgerPlanning
 
 __all__ = ["PrivacyLedger", "ledger_within"]
-
-MOST = 10**7
 
 
 def _path_may_come_first(init):
@@ -228,7 +225,7 @@ class PrivacyLedger(LedgerPlanning):
         """
         if unit not in UNITS:
             raise ValueError(f"unit must be 'row' or 'group'. Got {unit!r} instead.")
-        _check(budget)
+        check_charge(budget)
         accounts = self._accounts
         costs = accounts.costs(budget, unit)
         what = plain(f"{what} of {unit}s" if accounts.several or unit != self.unit else what)
@@ -270,7 +267,7 @@ class PrivacyLedger(LedgerPlanning):
         -------
         granted : bool
         """
-        _check(budget)
+        check_charge(budget)
         with self._file.transaction() as db:
             latched, before = self._now(*state(db))
         return not latched and not self._reasons(budget, unit, before)
@@ -343,7 +340,7 @@ class PrivacyLedger(LedgerPlanning):
             For a budget that is neither Gaussian nor pure and costs more than all of a Gaussian
             ledger; the message offers one that takes it.
         """
-        _check(budget)
+        check_charge(budget)
         accounts = self._accounts
         if not accounts.several:
             return accounts.costs(budget, self.unit)[self.unit]
@@ -395,12 +392,3 @@ def _with_file(file, note):
     ledger = PrivacyLedger.__new__(PrivacyLedger)
     ledger._file, ledger._note = file, note
     return ledger
-
-
-def _check(budget):
-    if not isinstance(budget, Budget):
-        raise TypeError(f"budget must be a Budget. Got {type(budget).__name__} instead.")
-    if not budget.epsilon > 0:
-        raise ValueError("a charge needs a positive Fraction epsilon. Ask for a larger budget.")
-    if max(budget.amount, budget.failure, budget.epsilon, budget.delta) > MOST:
-        raise ValueError("a charge needs numbers of at most 1e7. Ask for a smaller budget.")
