@@ -127,4 +127,5 @@ class ComparedColumns:
         self.rows.append(
             {"variable": self.estimator._name(j), "group": label, "measure": measure}
             | {key: float(x) for key, x in numbers.items()}
+            | {"reliable": math.isfinite(value)}
         )

@@ -277,13 +277,12 @@ class PrivateComparison(PrivateEstimator):
         -------
         frame : DataFrame
             A row for each number: ``variable``, ``group``, ``measure``, ``value``, ``low`` and
-            ``high`` of a 95 % interval for the population, ``n``, the released size of the group.
-            A dict of arrays where pandas is not installed.
+            ``high`` of a 95 % interval for the population, ``n``, the released size of the group,
+            and ``reliable``: whether anything is told. A dict of arrays without pandas.
         """
         check_is_fitted(self)
-        return long_format(
-            self.groups_, ("variable", "group", "measure", "value", "low", "high", "n")
-        )
+        titles = "variable", "group", "measure", "value", "low", "high", "n", "reliable"
+        return long_format(self.groups_, titles)
 
     def summary(self):
         """Return the tests of all columns as text, with p-values by Holm's rule."""

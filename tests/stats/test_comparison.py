@@ -50,6 +50,7 @@ def test_every_column_is_compared_in_one_fit():
     assert set(fit.tests_) == set(MEASURES) and fit.classes_.tolist() == ARMS
     assert fit.tests_["pressure"].pvalue < 1e-4 and fit.tests_["died"].pvalue < 0.01
     table = fit.results()
+    assert table["reliable"].all()
     of_age = table[table.variable == "age"].set_index("group")
     truth = frame.groupby("arm").age.mean()
     assert (
@@ -142,7 +143,8 @@ def test_few_rows_have_no_conclusion(n):
             _frame(n)
         )
     assert set(fit.pvalues().values()) == {1.0} and not fit.reliable_
-    assert fit.results()["value"].isna().all()  # of intervals that hold all that is possible
+    table = fit.results()
+    assert table["value"].isna().all() and not table["reliable"].any()  # intervals hold all
     with pytest.warns(LowAccuracyWarning):
         table = PrivateContingencyTable(categories={"arm": ARMS}, classes=["no", "yes"])
         table = table.set_params(random_state=0).fit(_frame(n)[["arm"]], _frame(n)["died"])
