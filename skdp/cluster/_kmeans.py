@@ -116,7 +116,8 @@ class FriendlyCoreKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
         at most, a row of it as its part, here and in ``inertia_``.
     noise_scale_ : ndarray of shape (n_clusters,)
         Standard deviation of the privacy noise in each entry of a centre, infinite for a centre
-        that was never more than a guess. It does not tell what clipping takes where many rows lie
+        that was never more than a guess. A column that is far narrower than others drowns in it:
+        ``accuracy_warnings_`` name it. It does not tell what clipping takes where many rows lie
         beyond ``cluster_radii_``, nor that another start might have found better clusters.
     cluster_radii_ : ndarray of shape (n_clusters,)
         Radii to which rows were clipped around their centre in the last step.

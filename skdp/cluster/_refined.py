@@ -20,6 +20,12 @@ FAR = (
 )
 
 
+DROWNED = (
+    "noise of the centers exceeds what tells them apart there. Put columns on one scale: a"
+    " PrivatePipeline with PrivateStandardScaler"
+)
+
+
 @dataclass(frozen=True)
 class RefinedCenters:
     """Centres after private Lloyd steps. Everything is released.
@@ -62,6 +68,12 @@ def refined(table, located, moved, mean, *, noise, radii, n_steps):
             f"{float(told.counts.max()):.0f}, with noise of {told.count_sd:.0f}. Use more rows, a "
             "larger epsilon, fewer clusters or tighter bounds"
         )
+    y = best.y
+    if np.count_nonzero(~guesses) > 1:
+        y, drowned = y.copy(), np.zeros(len(mean), dtype=bool)
+        variance = (moved.gains * moved.variance)[~guesses] + np.zeros((1, len(mean)))
+        y[~guesses], drowned = shrink_columns(y[~guesses], variance)
+        table.doubt(DROWNED, columns=drowned)
     if box_of(located) is not None and not guesses.all():
         narrow = int(np.count_nonzero(half_widths(located) < np.median(noise[~guesses])))
         if narrow:
@@ -69,14 +81,14 @@ def refined(table, located, moved, mean, *, noise, radii, n_steps):
                 f"{narrow} of {len(mean)} columns are narrower between their bounds than the noise "
                 "of a centre, which tells nothing there: divide columns by public scales"
             )
-    inertia, inertia_noise = in_table(located, *moved.inertia(best.y))
+    inertia, inertia_noise = in_table(located, *moved.inertia(y))
     far = stray_squares(located, located.n_rows * table.budget.mu)
     if far > DOUBTED and total >= CERTAIN * total_sd:
         table.doubt(FAR)
     if far > UNSEEN or inertia < TOLD * inertia_noise:
         inertia = math.nan
     return RefinedCenters(
-        centers=inside(located, to_data(located, best.y)),
+        centers=inside(located, to_data(located, y)),
         counts=np.maximum(told.counts, 1.0),
         noise_scale=np.where(guesses, math.inf, noise * located.radius),
         radii=radii * located.radius,
@@ -84,6 +96,30 @@ def refined(table, located, moved, mean, *, noise, radii, n_steps):
         inertia=inertia,
         inertia_noise=inertia_noise,
     )
+
+
+def shrink_columns(y, variance):
+    """Return centres shrunk to their mean in each column, and where noise is all they differ by.
+
+    Shapes: y, variance (k, d), of the noise in y.
+
+    Notes
+    -----
+    Empirical Bayes, column by column: entries vary around one mean with a variance t beside that
+    of the noise. By moments (DerSimonian and Laird 1986), with weights w = 1 / variance,
+
+        ``t = (sum w (y - m)^2 - (k - 1)) / (sum w - sum w^2 / sum w)``, at least 0.
+
+    Noise is the same in all columns. In one that is much narrower than others it may be larger than
+    any row, which only the centres themselves tell.
+    """
+    weight = 1 / variance
+    total = weight.sum(axis=0)
+    mean = (weight * y).sum(axis=0) / total
+    apart = (weight * np.square(y - mean)).sum(axis=0) - (len(y) - 1)
+    apart = np.maximum(apart, 0.0) / (total - np.square(weight).sum(axis=0) / total)
+    shrunk = mean + apart / (apart + variance) * (y - mean)
+    return (shrunk if len(y) > 3 else y), (variance > apart).any(axis=0)
 
 
 def stray_squares(located, rows):

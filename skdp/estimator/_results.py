@@ -20,6 +20,7 @@ NUMBERS = "value", "low", "high", "n"
 COLUMNS = "variable", *NUMBERS, "reliable"
 JUDGED = 0.95  # confidence of the intervals that are judged, whatever a table shows
 CLOSE = 0.05  # of a number: known so well it is known, however little the column is spread
+ALIKE = 1e-9  # of a number: the spread of a column of which one value was seen
 MORE = "Use a larger epsilon or more rows."
 NO_BOUNDS = "Use a larger epsilon, more rows, or bounds=(low, high)."
 ENDS = "value", "low", "high"
@@ -32,6 +33,7 @@ class JudgedNumbers:
     """Mixin of every estimator: what the rule for reliable numbers asks it for."""
 
     _noun = "value"  # what its numbers are, in a warning
+    _spread_is_most = False  # whether no column is spread more, so that nothing excuses more
 
     def _spread(self):
         """Return what the intervals of its numbers are short beside; None if nothing tells.
@@ -105,6 +107,7 @@ class _Numbers:
     high: np.ndarray
     spread: np.ndarray  # ndarray or float: infinite where nothing tells
     possible: tuple  # tuple of ndarray or float: the least and the largest number
+    most: bool = False  # whether the spread is an upper bound
 
     @property
     @np.errstate(all="ignore")  # of numbers near the ends of floats
@@ -130,9 +133,14 @@ class _Numbers:
     @property
     @np.errstate(all="ignore")  # of numbers near the ends of floats
     def short(self):
-        """Whether an interval ends, and reaches no farther than what it is short beside."""
+        """Whether an interval ends, and reaches no farther than what it is short beside.
+
+        Numbers of an arbitrary zero, as years, are large: beside all that a column may be spread,
+        their size counts for nothing.
+        """
         reach = np.fmax(self.high - self.value, self.value - self.low)
-        return np.isfinite(reach) & ~(reach > self._measure)
+        told = self.most & (self.spread > ALIKE * np.abs(self.value))  # else no spread was seen
+        return np.isfinite(reach) & ~(reach > np.where(told, self.spread, self._measure))
 
     @property
     def good(self):
@@ -298,7 +306,7 @@ def _with_interval(estimator, confidence, parameters):
             low, high = (_of_shape(np.asarray(end, dtype=float), values.shape) for end in ends)
         spread = estimator._spread()
     spread = np.inf if spread is None else np.asarray(spread, dtype=float)
-    return _Numbers(values, low, high, spread, estimator._possible())
+    return _Numbers(values, low, high, spread, estimator._possible(), estimator._spread_is_most)
 
 
 def _of_shape(ends, shape):

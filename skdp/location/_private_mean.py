@@ -219,6 +219,9 @@ class PrivateMean(WeightsMixin, VectorMixin, CentringMixin, PrivateEstimator):
     _asked_first = asked_first
     _noun = "mean"
 
+    # with bounds the spread is an estimate
+    _spread_is_most = property(lambda self: self.bounds is None)
+
     def _spread(self):
         """Return upper bounds of the deviations of columns; infinite where nothing tells."""
         drawn = np.square(self.sampling_noise_scale_) - np.square(self.noise_scale_)

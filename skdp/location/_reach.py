@@ -14,7 +14,8 @@ from skdp.kernel._columns import ColumnCells
 from skdp.location._clip import Clip
 from skdp.scales._column_noise import ColumnNoise
 from skdp.scales._log_histogram import Reading
-from skdp.scales._significance import REACH
+from skdp.scales._noise_level import noise_level
+from skdp.scales._significance import APART, REACH
 
 __all__ = ["DistanceHistogram1d", "release_column_distances", "release_sides"]
 
@@ -45,6 +46,7 @@ class DistanceHistogram1d:
             is_significant(self._counts, OCTAVE, scale, law=law) if seen is None else seen
         )
         self.n_rows, self._unit, self._power = n_rows, unit, power
+        self._noise = {"scale": scale, "law": law}
 
     @cached_property
     def reading(self):
@@ -187,6 +189,21 @@ class DistanceHistogram1d:
         rows = rows.reshape(-1, PER_OCTAVE).sum(axis=1) + FAINT * self.sd * math.sqrt(PER_OCTAVE)
         middle = edges[top] * 2.0 ** (np.arange(FARTHER) + 0.5)
         return float(np.max(slow * np.maximum(rows, 0.0) * middle**power))
+
+    def apart(self, top):
+        """Return the squares of a group of rows beyond a top whose count chance hardly makes.
+
+        It may stand out too little to be clipped beyond. As far as its cell ends, with what noise
+        may hide of it; lengths are in units of the scale.
+        """
+        scale = self.reading.scale / self._unit
+        first = self._size(top * self.reading.scale)
+        rows, edges = self._counts[first:], EDGES[first:]
+        far = 1 + np.arange(rows.size) / (4 * PER_OCTAVE)
+        shown = rows > noise_level(APART / np.square(far), 1, **self._noise)
+        with np.errstate(over="ignore"):
+            most = (rows + self.sd)[shown] * np.square(edges[shown] / scale)
+        return float(np.max(most, initial=0.0))
 
 
 def release_column_distances(table, *, center, unit, n_rows, share, step):

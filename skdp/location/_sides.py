@@ -112,4 +112,5 @@ class _Side:
         return self._tail.at(what, squares) * self._unit**2
 
     def hidden(self):
-        return self._reach.hidden(self._tail, 2) * self._unit**2
+        apart = self._reach.apart(math.sqrt(self._tail.top))
+        return max(self._reach.hidden(self._tail, 2), apart) * self._unit**2

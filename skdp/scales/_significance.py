@@ -23,6 +23,9 @@ CLUSTER_BLOCKS = 0.001  # of all blocks of a level
 COLUMN_NEAR = 3e-4  # within six cells of significant ones
 COLUMN_TOP = 0.05  # four times that of an octave above the bulk; 4^-j of it j octaves higher
 REACH = 0.02  # four times that of an octave above the rows seen
+# Of a cell half an octave wide beyond the rows seen, less of farther ones: 5 % of both sides of a
+# column together. A false one is a doubt of a variance, and costs no noise.
+APART = 0.003
 CLUSTER_SCALE = 0.001  # in an octave of size 1, less in others
 CLUSTER_REACH = 0.01, 0.0005  # within two radii, and beyond
 # In some narrow window 1e-3 together, at the cost of a factor of 2, and in a wide one 1e-6, at up

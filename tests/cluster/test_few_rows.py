@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from skdp import FriendlyCoreKMeans, LloydKMeans
+from skdp.cluster._refined import shrink_columns
 from skdp.cluster._shrunken_centers import (
     ClusterSums,
     NoisyLloydStep,
@@ -119,3 +120,25 @@ def test_inertia_of_heavy_tails_is_not_known():
     for seed in range(3):
         fit = FriendlyCoreKMeans(5, n_init=2, random_state=seed).fit(X)
         assert np.isnan(fit.inertia_) and "too few to be seen" in str(fit.accuracy_warnings_)
+
+
+@seeded
+@quiet
+@pytest.mark.parametrize("seed", range(3))
+def test_a_narrow_column_that_noise_drowns_is_doubted_by_its_name(seed):
+    """A center had an interest rate of -2,628: noise is the same in all columns."""
+    rng = np.random.default_rng(seed)
+    X = np.exp(rng.normal(size=(6000, 2))) * [1, 1e5]
+    fit = FriendlyCoreKMeans(5, random_state=seed).fit(X)
+    assert "column 0: noise of the centers" in str(fit.accuracy_warnings_)
+    blobs = rng.normal(size=(6000, 2)) + 20 * rng.integers(0, 2, (6000, 2))
+    assert FriendlyCoreKMeans(4, random_state=seed).fit(blobs).reliable_
+
+
+def test_centers_that_noise_alone_tells_apart_become_their_mean():
+    noise = np.random.default_rng(0).normal(size=(200, 6, 1))
+    y = np.concatenate([noise, noise + 100 * np.arange(6)[:, None]], axis=2)
+    told = [shrink_columns(one, np.ones((6, 2))) for one in y]
+    assert np.mean([np.square(s[:, 0]).sum() for s, _ in told]) < 0.6 * np.square(noise).sum() / 200
+    assert np.allclose([s[:, 1] for s, _ in told], y[..., 1], atol=0.2)
+    assert not any(drowned[1] for _, drowned in told)

@@ -44,3 +44,11 @@ def test_a_mostly_zero_column_that_leans_has_room_above():
     x = np.where(rng.random(6000) < 0.2, rng.geometric(0.4, 6000), 0.0)[:, np.newaxis]
     fits = [PrivateMean(epsilon=0.3, random_state=seed).fit(x) for seed in range(8)]
     assert np.median([fit.clipping_bias_bound_[1, 0] for fit in fits]) > 0.41
+
+
+def test_a_mean_of_years_is_not_short_beside_their_number():
+    years = np.rint(np.random.default_rng(0).normal(1998, 10, (3000, 1)))
+    for seed in range(6):
+        fit = PrivateMean(random_state=seed).fit(years)
+        low, high = fit.interval()
+        assert not fit.reliable_ or high[0] - low[0] < 30
