@@ -3,6 +3,7 @@ import os
 import sys
 from importlib import import_module
 from pathlib import Path
+from zlib import crc32
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -12,10 +13,23 @@ from hypothesis import settings
 
 import skdp
 
+LATER = {"slow", "audit", "nightly"}
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 settings.register_profile("house", derandomize=True, deadline=None)  # alike in every run
 settings.load_profile("house")
+
+
+@pytest.hookimpl(tryfirst=True)  # before items are deselected by their marks
+def pytest_collection_modifyitems(items):
+    """Mark as slow all cases of a test but as many as ``cases(n)`` says, drawn by their names."""
+    found = {}
+    for item in items:
+        if (mark := item.get_closest_marker("cases")) and not LATER & set(item.keywords):
+            found.setdefault((item.nodeid.split("[")[0], *mark.args), []).append(item)
+    for (_, most), cases in found.items():
+        for item in sorted(cases, key=lambda item: crc32(item.nodeid.encode()))[most:]:
+            item.add_marker("slow")
 
 
 def pytest_collection_finish():

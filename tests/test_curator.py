@@ -177,6 +177,7 @@ def scales(sensitivity, share, budget):
 BUDGETS = [GAUSSIAN, Budget.pure(Fraction(1, 3)), Budget.zcdp(1.0, 1e-6)]
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.measure)
 @pytest.mark.parametrize("kind", INTEGERS, ids=lambda kind: kind.__name__)
 @few
@@ -193,6 +194,7 @@ def test_integers_of_every_width_have_the_price_of_pythons(budget, kind, data):
     assert list(scales(x, half, budget)) == list(scales(x, Fraction(1, 2), budget))
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.measure)
 @pytest.mark.parametrize("kind", FLOATS, ids=lambda kind: kind.__name__)
 @few

@@ -146,6 +146,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.from_pandas], ids=["pandas", "polars"])
 def test_what_is_fitted_on_dates_maps_dates(model, make):

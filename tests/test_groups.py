@@ -118,6 +118,7 @@ def _is_float(value):
     return np.asarray(value).dtype.kind == "f"
 
 
+@pytest.mark.cases(17)
 @pytest.mark.filterwarnings(SEEDED, USELESS)
 @pytest.mark.parametrize("estimator", ALONE, ids=str)
 def test_every_estimator_protects_groups(estimator):
@@ -134,6 +135,7 @@ def test_every_estimator_protects_groups(estimator):
     assert sum(charge.share for charge in report.charges if "/" not in charge.label) <= 1
 
 
+@pytest.mark.cases(17)
 @pytest.mark.filterwarnings(SEEDED, USELESS)
 @pytest.mark.parametrize("estimator", ALONE, ids=str)
 def test_a_table_of_nobody_is_fitted_as_one_of_somebody(estimator):
@@ -200,6 +202,7 @@ def test_nobody_and_one_group_alone_are_fitted(sizes):
         assert np.isfinite(fitted.location_).all()
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("road", ROADS)
 def test_rows_with_gaps_are_absent_and_one_group_may_have_all_rows(road):
     estimator = ROADS[road][0]

@@ -70,6 +70,7 @@ WEIGHED = {
 NEARLY_FULL = {"covariance", "histogram", "histogram, pure", "tables"}
 
 
+@pytest.mark.cases(5)
 @pytest.mark.filterwarnings(SEEDED)
 @pytest.mark.parametrize("cap", [1, 33])
 @pytest.mark.parametrize("name", WEIGHED)

@@ -85,6 +85,7 @@ def _same(one, two):
     return one == two
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_row_each_gives_the_integers_of_rows_times_their_weight(name):
     """No sum is half weighed: where a person is a row, they are all those of rows."""

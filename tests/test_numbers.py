@@ -271,6 +271,7 @@ def chosen(i):
 ALL = [*enumerate([*ESTIMATORS, *MORE])]
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize(("i", "estimator"), ALL, ids=lambda x: type(x).__name__)
 def test_0_numbers_differ(i, estimator):
     found, examined = differences(estimator, chosen(i))
@@ -361,6 +362,7 @@ BOOLS = [
 ]
 
 
+@pytest.mark.cases(38)
 @pytest.mark.parametrize(("estimator", "name"), BOOLS)
 def test_a_bool_for_a_number_is_one_or_is_refused_before_the_charge(estimator, name):
     X = USERS if getattr(estimator, "user", None) is not None else TABLE

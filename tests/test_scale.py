@@ -67,6 +67,7 @@ def names(estimators, early):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", names(STREAMING, ("PrivateMean", "MarginalReleaser")))
 def test_memory_does_not_grow_with_the_table(estimator):
     d = 2 if isinstance(estimator, PrivateHistogram) else D

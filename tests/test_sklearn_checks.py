@@ -140,6 +140,7 @@ def expected_failures(estimator):
     return expected
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     "estimator",
     [pytest.param(e, marks=[pytest.mark.slow] if is_loud(e) else []) for e in ESTIMATORS],

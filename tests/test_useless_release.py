@@ -66,6 +66,7 @@ def rows_for(name, n):
     return rows + ODD
 
 
+@pytest.mark.cases(17)
 @each
 def test_a_handful_of_rows_warns_once_and_a_good_table_never(name, estimator):
     few, many = rows_for(name, 5), rows_for(name, MANY.get(name, 6000))

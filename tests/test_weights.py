@@ -111,6 +111,7 @@ def _recorded(estimator, X, w, keys, transcript, **more):
 SLOW = "boosting, classes", "chain", "chain in a chain", "additive, classes"
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in ROADS]
 )

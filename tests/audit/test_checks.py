@@ -119,6 +119,7 @@ def pairs(estimator):
         yield pytest.param(twin, check, marks=marks)
 
 
+@pytest.mark.cases(50)
 @pytest.mark.parametrize(
     "estimator, check",
     [pair for estimator in ESTIMATORS for pair in pairs(estimator)],
@@ -167,6 +168,7 @@ def test_errors_of_an_estimator_are_failures_of_its_audit(monkeypatch):
         check_private_estimator(SoundMean())
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     "broken",
     [

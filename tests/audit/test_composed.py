@@ -41,6 +41,7 @@ def test_the_layers_on_few_tables(name):
     conditional_sensitivity(estimator, X, n_pairs=8)
 
 
+@pytest.mark.cases(23)
 @pytest.mark.filterwarnings("ignore:X has feature names")
 @pytest.mark.parametrize(
     "check", [c.__name__ for c in CHECKS if c.__name__ not in (*LONG, *OF_PARTS)]

@@ -148,6 +148,7 @@ def test_choices_have_the_declared_law(random_state):
     assert choice_p_value(fitted) > 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1.25, 0.8])
 def test_choices_at_a_wrong_rate_are_rejected(factor):
     with wrong_by(factor):

@@ -238,6 +238,7 @@ def test_false_alarms():
 # --- the call ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_wide_release_needs_no_more_runs_than_columns():
     rng = np.random.default_rng(2)
     first, second = rng.normal(size=(2, 200, 500))

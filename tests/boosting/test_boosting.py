@@ -262,6 +262,7 @@ def test_noise_is_not_taken_for_a_signal():
     assert found <= 4
 
 
+@pytest.mark.slow
 def test_dear_cells_of_a_heavy_target_do_not_ruin_pairs():
     """Rows of a cell that are clipped, all of them, count nothing beside their residuals."""
     rng = np.random.default_rng(0)

@@ -83,6 +83,7 @@ def test_a_pair_that_tells_nothing_is_zero_and_one_that_does_is_not(ordered):
             assert np.mean((mean - truth) ** 2) < 0.6 * np.mean(truth**2)
 
 
+@pytest.mark.slow
 def test_evidence_of_noise_has_a_mean_of_one():
     """A Bayes factor against the truth: a mean of one, so hardly any is large (Markov)."""
     rng = np.random.default_rng(1)

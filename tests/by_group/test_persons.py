@@ -105,6 +105,7 @@ def by_level(estimator=SUM, levels=(0, 1, 2, 3), **parameters):
 # --- a person changes the levels in which it counts, and no others
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("table", [visits, one_level_each])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_person_moves_one_group_alone(table, seed):
@@ -114,6 +115,7 @@ def test_a_person_moves_one_group_alone(table, seed):
     assert len(spent(run, again)[0]) <= 1
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("most", [1, 2, 3])
 @pytest.mark.parametrize("in_pieces", [False, True])
 def test_a_person_costs_what_was_paid_and_no_less(most, in_pieces):
@@ -135,6 +137,7 @@ def test_a_person_costs_what_was_paid_and_no_less(most, in_pieces):
     assert worst > 0.9
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(
     "model",
     [

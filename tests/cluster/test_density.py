@@ -92,6 +92,7 @@ def test_outliers_do_not_matter(height):
     assert _cost(X, _fit(Y, 4, 2).centers) < 1.03 * np.square(X - truth).sum()
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("n", [0, 1, 5, 40])
 @pytest.mark.parametrize("d", [1, 2, 5, 70])
 def test_always_an_answer(n, d):

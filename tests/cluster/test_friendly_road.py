@@ -42,6 +42,7 @@ def off(points, centers):
     return np.abs(MatchPredicate(1 / 3).order(points[None], centers)[0] - centers).max()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("gamma, n_parts", [(1 / 7, 500), (1 / 3, 1500)])
 @pytest.mark.parametrize("offset, scale", [(0.0, 1.0), (1e8, 1e-3), (-5.0, 1e150)])
 def test_centers_are_found_wherever_they_lie(gamma, n_parts, offset, scale):

@@ -57,6 +57,7 @@ FAR = {
 }
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("d", [2, 10])
 @pytest.mark.parametrize("name", FAR)
 def test_a_far_group_costs_nothing(name, d):

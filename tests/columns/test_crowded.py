@@ -21,6 +21,7 @@ def table(n, copies, seed=0):
     return np.column_stack([x for _ in range(copies) for x in columns(rng, n).values()])
 
 
+@pytest.mark.slow
 def test_many_columns_are_measured_by_cells_with_weights_and_near():
     X = table(4500, 4)
     with config_context(debug=True):

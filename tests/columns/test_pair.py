@@ -96,6 +96,7 @@ def simulated(rng, n, p, strength, law, degree, reps=2000):
     return BoundedColumns(bounds, np.array(moments).T, covariance, law), ones / n
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("law", list(BUDGETS))
 @pytest.mark.parametrize("n", [50, 500, 3000])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])

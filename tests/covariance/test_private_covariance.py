@@ -113,6 +113,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e4])
 def test_always_finite_and_positive(name, epsilon, debug):

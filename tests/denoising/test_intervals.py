@@ -37,6 +37,7 @@ def test_coordinates_forms_and_all_at_once(law, rng):
     assert np.all(hit[:exact] / RUNS < 0.97)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("size", [0.0, 3.0, 10.0])
 @pytest.mark.parametrize("d", [4, 5, 20, 100])
 def test_recentred_balls(d, size, rng):

@@ -64,6 +64,7 @@ def differences(rule, noise, theta, rng, runs):
     return np.array(out)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", RULES)
 def test_the_risk_estimate_is_unbiased(name, rng):
     theta = truth(rng)
@@ -262,6 +263,7 @@ def spread_loss(d, spread, seed, **params):
     return np.square(value - truth).sum(), np.square(z).sum()
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("d", "spread"), [(400, 1000), (1000, 300), (3000, 1000), (3000, 1e6)])
 def test_coordinates_far_apart_stay_what_they_are(d, spread):
     """Atoms lie within half of the noise of every coordinate, however many there are."""

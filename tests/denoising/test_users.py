@@ -65,6 +65,7 @@ def exact_counts(X, keys, **params):
     return records[0].value, records[0].sensitivity
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("name", TABLES)
 def test_a_user_moves_counts_by_at_most_the_sensitivity(name, noise):

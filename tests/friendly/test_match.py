@@ -38,6 +38,7 @@ def random_tuples(rng, n, k, d):
     return rng.permuted(X, axis=1).astype(float) if d == 1 else X.astype(float)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 @pytest.mark.parametrize("gamma", [1 / 7, 1 / 3])
 def test_the_rule_agrees_with_a_search_over_all_permutations(k, gamma):
@@ -103,6 +104,7 @@ def near_critical(rng, k, d, gamma):
     return np.stack([x[rng.permutation(k)] for x in X])
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("gamma", [1 / 7, 1 / 3])
 @pytest.mark.parametrize(
     "offset, scale", [(0.0, 1.0), (1e9, 1.0), (1e3, 1e-135), (0.0, 3e-137), (0.0, 1e120)]

@@ -47,6 +47,7 @@ def drawn(display):
 # -- the budget of a plan -------------------------------------------------------------------------
 
 
+@pytest.mark.cases(18)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_every_plan_can_be_drawn(estimator):
     display = BudgetDisplay.from_plan(estimator)

@@ -34,6 +34,7 @@ def test_a_line_is_found_at_any_units_and_places():
     assert model.n_iter_ > 0 and np.all(model.noise_scale_ * scale < 1e4)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     "column",
     [

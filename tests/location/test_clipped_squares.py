@@ -26,6 +26,7 @@ def quietly(estimator, x):
         return estimator.fit(np.reshape(x, (len(x), -1)))
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 10.0])
 @pytest.mark.parametrize("name", LEVELS)

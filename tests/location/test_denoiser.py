@@ -142,6 +142,7 @@ def test_mechanisms(law):
         cls(denoiser=JamesSteinDenoiser(target=[[1.0]])).fit(bounded)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("denoiser", ["auto", TrendFilterDenoiser(order=1), BayesDenoiser()])
 @pytest.mark.parametrize("size", [1e-300, 1e-140, 1.0, 1e140, 1e300])
 def test_there_is_always_an_answer(size, denoiser):

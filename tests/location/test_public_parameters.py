@@ -118,6 +118,7 @@ def test_many_rounds_leave_every_round_a_share():
     assert mixture.n_iter_ == 100 and np.isfinite(mixture.means_).all()
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     "make",
     [

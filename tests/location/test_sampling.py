@@ -44,6 +44,7 @@ def test_a_rate_between_bounds_is_covered_with_the_sampling_error(delta):
     assert binom.cdf(50, 60, 0.95) < 0.005
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("estimator", "truth"),
     [

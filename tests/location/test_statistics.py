@@ -80,6 +80,7 @@ def test_mean_is_as_accurate_as_the_reference(draw, center, radius, rmse):
 # --- without any bounds
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("estimator", "limit"),  # of the median error of 20 fits: about twice what was measured
     [

@@ -50,6 +50,7 @@ def fitted(name, groups):
     return {key: value for key, value in vars(model).items() if key.endswith("_")}
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("groups", [None, PERSONS], ids=["rows", "persons"])
 @pytest.mark.parametrize("name", FITS)
 def test_the_same_bits_and_bill(name, groups):

@@ -165,6 +165,7 @@ def test_what_does_not_fit_is_refused(asked, match):
         fit.query("sex == 'f'")
 
 
+@pytest.mark.slow
 def test_ranges_tell_their_correlated_noise():
     X = np.random.default_rng(0).integers(0, 64, size=(3000, 1))
     errors = []

@@ -309,6 +309,7 @@ def test_a_plan_tells_what_is_promised_of_the_worst_error(flights):
 # --- synthetic rows
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("n_rows", [0, 1, 300])
 @pytest.mark.parametrize("how", ["auto", "none", "james-stein", "projection", "spectral", "exact"])
 def test_rows_are_made_after_every_postprocessing(how, n_rows):

@@ -24,6 +24,7 @@ def means(d, k, n, epsilon, names, seeds, **kwargs):
     return {name: np.sqrt(value / len(seeds)) for name, value in total.items()}
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     ("levels", "sets"),
     [

@@ -161,6 +161,7 @@ def test_the_inequalities_of_that_proof():
     assert np.all(ndtr(-x - y) <= np.exp(-x * y) * ndtr(-x))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", [None, [(0,), (3,), (4,), (0, 3), (0, 4), (3, 4), (0, 3, 4)]])
 def test_boosting_keeps_its_promise_in_every_table(workload):
     """Seeded, three runs. Errors of plain noise are below 60 rows, those of boosting below 200."""

@@ -39,6 +39,7 @@ def test_an_order_that_is_not_finished_stays_as_released():
     assert np.all(published_projection(noisy)[pairs] != noisy.values[pairs])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "k", "n", "ratio"), [(50, 2, 1000, 0.3), (20, 3, 200, 0.5)])
 def test_it_gains_where_noise_dominates_and_the_tighter_body_gains_more(d, k, n, ratio):
     raw, published, tighter = np.zeros(3)

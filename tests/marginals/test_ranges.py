@@ -87,6 +87,7 @@ def test_exact_answers_come_back_exactly():
         assert np.allclose(table_of(got.layout, got.values, [place]), counts, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", RANGES)
 def test_errors_are_those_of_all_queries(kind):
     levels, fits = (5, 4), []

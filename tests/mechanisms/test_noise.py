@@ -173,6 +173,7 @@ def test_goodness_of_fit_at_eight_scales(sampler, law, scale, entropy):
     assert _p_value(sampler(scale, 10**6, entropy), law, scale) > 1e-9
 
 
+@pytest.mark.cases(4)
 @LAWS
 @pytest.mark.parametrize("scale", [0.7, 5.3, 2.0**20])
 @pytest.mark.parametrize("factor", [1.03, 1 / 1.03])

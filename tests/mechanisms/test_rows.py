@@ -91,6 +91,7 @@ def test_every_row_is_mapped_alone(problem, random):
         assert function(np.asfortranarray(X), **parameters).tobytes() == whole.tobytes()
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("d", [1, 2, 3, 16, 17, 37, 100, 1000])
 @pytest.mark.parametrize("bits", [1, 20, 26])
 def test_rows_do_not_depend_on_blocks_or_layout(d, bits):

@@ -65,6 +65,7 @@ def test_outliers_and_invalid_rows_do_not_matter(kind):
         assert abs(gmm.fit(dirty).score(held_out) - gmm.fit(X).score(held_out)) < 0.1
 
 
+@pytest.mark.cases(7)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [0, 1, 5, 30, 300])
 def test_covariances_are_positive_definite_whatever_the_table(kind, n):

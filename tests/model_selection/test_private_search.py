@@ -91,6 +91,7 @@ def test_the_plan_tells_everything_before_there_are_data():
         assert words in text
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("eta", [0.0, 1.0, 2.5, math.inf])
 @pytest.mark.parametrize("share", [0.0, 0.1])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 1e-6), (8.0, 1e-9)])

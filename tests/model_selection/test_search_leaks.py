@@ -184,6 +184,7 @@ def searches():
     yield "predict", PrivateSearchCV(Nearest(2, n_init=1), {"n_init": [1]}, **classes)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 @pytest.mark.parametrize("held", [True, False], ids=["held out", "trained on"])
 @pytest.mark.parametrize("search", [s for _, s in searches()], ids=[name for name, _ in searches()])

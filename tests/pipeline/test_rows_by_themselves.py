@@ -101,6 +101,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize(
     "d, dtype",
@@ -196,6 +197,7 @@ def broken(row):
     raise KeyError("Smith")
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     "result",
     [
@@ -225,6 +227,7 @@ def objects(*cells):
     return table
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     "step",
     [

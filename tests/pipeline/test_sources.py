@@ -120,6 +120,7 @@ def whole(results):
     return np.concatenate([np.asarray(part) for part in results])
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", chains())
 def test_a_pipeline_of_pieces_is_that_of_the_table(table, name):
     pipe = pipeline(chains()[name])

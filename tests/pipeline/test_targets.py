@@ -217,6 +217,7 @@ def test_a_fit_with_a_target_is_silent(table):
         line(random_state=None, epsilon=8.0).fit(X, y)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("theirs", "ours", "kept"),
     [

@@ -74,6 +74,7 @@ def replay(model, X, ids, stay, seed, y=None):
     return [float(m / a) for _, m, a in moves(runs[0].records, runs[1].records) if a]
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("persons", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
@@ -107,6 +108,7 @@ def encode_and_learn(model, kind):
     return make_private_pipeline(columns, model, epsilon=40.0)
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("persons", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ def replay(model, X, ids, stay, seed):
     return runs
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("func", [breaks, lambda rows: rows[-1], lambda rows: rows.max(axis=0)])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_person_adds_one_row(func, seed):

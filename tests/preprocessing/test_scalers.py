@@ -48,6 +48,7 @@ def test_parameters_are_near_those_of_the_exact_scalers(delta, debug):
     assert np.abs(np.log2(ours.data_range_ / exact.data_range_)).max() < 1.0
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
@@ -98,6 +99,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.cases(2)
 @ids
 def test_always_finite(scaler, debug):
     for name in HOSTILE:

@@ -4,6 +4,7 @@ import ast
 import builtins
 import io
 import tokenize
+from functools import lru_cache
 from pathlib import Path
 
 from tests.privacy._house import (
@@ -65,20 +66,28 @@ def findings(path, source):
     return found
 
 
+@lru_cache(maxsize=1)  # rules look at the same tree one after the other
+def _nodes(tree):
+    return list(ast.walk(tree))
+
+
+@lru_cache(maxsize=1)
 def _names(tree):
-    """Yield (node, dotted name) of every import, name and attribute."""
-    for node in ast.walk(tree):
+    """Return (node, dotted name) of every import, name and attribute."""
+    found = []
+    for node in _nodes(tree):
         if isinstance(node, ast.Import):
-            yield from ((node, alias.name) for alias in node.names)
+            found += [(node, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            yield from ((node, f"{node.module}.{alias.name}") for alias in node.names)
+            found += [(node, f"{node.module}.{alias.name}") for alias in node.names]
         elif isinstance(node, ast.Name | ast.Attribute):
-            yield node, ast.unparse(node)
+            found.append((node, ast.unparse(node)))
+    return found
 
 
 def _calls(tree):
     """Yield (call, last part of the name of what is called)."""
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, ast.Call):
             yield node, _last(node.func)
 
@@ -152,7 +161,7 @@ def books(path, tree):
             yield node, f"{name}(...)"
     hidden = {"_entropy", "_plan", "_lines", "_used", "_steps", "_events"}
     hidden |= {"_pay", "_book", "_record", "_write", "_bill", "_draw", "_seed"}
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if not isinstance(node, ast.Attribute):
             continue
         if node.attr in ("_noisy", "_choose", "_perturb") and not allowed(path, HOOKS):
@@ -167,7 +176,7 @@ def messages(path, tree):
     if allowed(path, MESSAGES):
         return
     public = PUBLIC.get(path, {})
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             parts = node.exc.args
         elif isinstance(node, ast.Call) and (
@@ -206,7 +215,7 @@ def imports(path, tree):
     if here not in IMPORTS:
         yield tree, f"room {here!r} has no entry in the graph of imports"
         return
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, ast.ImportFrom):
             names = [node.module]
             if node.module == "skdp":
@@ -231,7 +240,7 @@ def attributes(path, tree):
     """Fitted attributes that did not come through the dict of ``_release``."""
     if allowed(path, STORES):
         return
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             fitted = node.attr.endswith("_") and not node.attr.endswith("__")
             report = path == "estimator/_estimator.py" and node.attr == "privacy_report_"
@@ -264,7 +273,7 @@ def _stores_on_self(path, method):
 
 def asserts(path, tree):
     """Assertions: they vanish under ``python -O``. And global variables: they outlive a fit."""
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, ast.Assert | ast.Global):
             yield node, type(node).__name__.lower()
 
@@ -274,7 +283,7 @@ SCOPES = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 def hidden(path, tree):
     """Definitions that a later one of the same name in the same scope hides."""
-    for scope in ast.walk(tree):
+    for scope in _nodes(tree):
         seen = set()
         for node in scope.body if isinstance(scope, SCOPES) else ():
             if isinstance(node, SCOPES):

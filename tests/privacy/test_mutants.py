@@ -42,6 +42,7 @@ FIRST = {mutant.layer: mutant for mutant in reversed(MUTANTS)}  # of a layer, in
 DEAR = ("end-to-end audit", "numbers")
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize(
     "mutant",
     [

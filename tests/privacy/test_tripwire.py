@@ -25,6 +25,7 @@ X = np.random.default_rng(0).standard_normal((60, 2))
 SCORES = np.random.default_rng(0).standard_normal((60, 3))  # for reports of predictions
 
 
+@pytest.mark.cases(18)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_a_fit_touches_no_wire(estimator):
     for random_state in (None, "instance"):

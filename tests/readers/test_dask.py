@@ -103,6 +103,7 @@ def seeded(estimator):
     return clone(estimator).set_params(random_state=0)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("estimator", FITS)
 def test_bits_are_those_of_the_array(estimator, table):
     bits = released(seeded(estimator).fit(table))

@@ -109,6 +109,7 @@ def released(estimator):
     return fingerprint({name: getattr(estimator, name) for name in names})
 
 
+@pytest.mark.cases(16)
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, *ROADS])
 def test_statistics_run_anywhere_and_twice(estimator, table, monkeypatch, request):
     estimator = clone(estimator).set_params(random_state=0)

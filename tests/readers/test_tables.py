@@ -105,6 +105,7 @@ def same(estimator, X, others):
         yield names
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("estimator", [PrivateMean(delta=1e-6), PrivateQuantile()], ids=repr)
 @pytest.mark.parametrize("kind", MEMORY)
 def test_tables_in_memory_are_the_same_rows(estimator, kind, X, table):
@@ -113,12 +114,14 @@ def test_tables_in_memory_are_the_same_rows(estimator, kind, X, table):
     assert kind != "pandas" or list(names) == NAMES
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("estimator", [PrivateMean(delta=1e-6), PrivateQuantile()], ids=repr)
 @pytest.mark.parametrize("kind", FILES)
 def test_files_are_the_same_rows(estimator, kind, X, folder):
     list(same(estimator, X, [FILES[kind](folder)]))
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("kind", [*MEMORY, *FILES])
 def test_pieces_do_not_change_the_rows(kind, X, table, folder):
     for batch_rows in [7, 100, 1000]:

@@ -40,6 +40,7 @@ def violations(statistic, databases, seed):
     return count
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("statistic", ALL, ids=str)
 def test_no_row_moves_a_statistic_too_far(statistic):
     assert violations(statistic, 30, seed=1) == 0
@@ -69,6 +70,7 @@ def test_subsets_of_subsets(statistic):
                 assert abs(g[S] - g[S[:k] + S[k + 1 :]]) <= D
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("statistic", ALL, ids=str)
 def test_one_row_among_many_thousands(statistic):
     rng = np.random.default_rng(4)

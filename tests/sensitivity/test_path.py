@@ -28,6 +28,7 @@ def tables(rng, n):
     yield rng.integers(0, 3, size=n)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("statistic", STATISTICS, ids=repr)
 def test_path_equals_all_windows(statistic, lengths, rng):
     for n in (1, 2, 7, 40, 300):

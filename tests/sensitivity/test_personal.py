@@ -85,6 +85,7 @@ def test_only_pure_budgets_are_personal():
         personal_laplace([0], TWO, canned(mechanism="laplace"), step=1, share=1, label="x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statistic", ["mean", "median", Quantile(0.25)], ids=str)
 def test_a_row_moves_the_groupwise_statistic_by_its_own_sensitivity(statistic, rng):
     budgets = PersonalBudgets((0.3, 1.0, 0.5))

@@ -132,6 +132,7 @@ def test_bounds_of_cells_are_certified(statistic, kind, rng):
     assert tight > 10
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("kind", [mirrored, two_values, far_cluster])
 @pytest.mark.parametrize("statistic", STATISTICS, ids=repr)
 def test_search_where_hairs_decide(statistic, kind, rng, monkeypatch):

@@ -125,6 +125,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_samples_are_answered(name):
     x = HOSTILE[name]

@@ -152,6 +152,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("horizon", [None, 4.0, 1e300])
 def test_hostile_durations_are_answered(name, horizon):
@@ -250,6 +251,7 @@ def test_a_log_rank_test_with_little_noise_is_that_of_scipy():
     assert turned.effect_size == pytest.approx(1 / result.effect_size, rel=0.02)
 
 
+@pytest.mark.slow
 def test_unequal_censoring_makes_no_false_alarms():
     """The cheap form, with one share at risk, has up to 43 % of them."""
     rows = [_trial(2000, ends=(40.0, 7.0), seed=seed) for seed in range(60)]

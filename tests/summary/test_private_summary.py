@@ -215,6 +215,7 @@ def test_rounded_results_have_the_digits_that_the_noise_leaves():
     assert mean["value"] == mean["value"].floor("D") and mean["low"] < mean["value"] < mean["high"]
 
 
+@pytest.mark.slow
 @quiet
 @quiet
 def test_a_mean_is_short_beside_a_spread_that_ranks_prove():
