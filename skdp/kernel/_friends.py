@@ -23,6 +23,7 @@ from skdp.kernel.pairs._soft_core import (
     soft_core_sensitivity,
 )
 from skdp.mechanisms import row_norms
+from skdp.readers._loop import threaded
 from skdp.readers._persons import NoisyUnitCount
 
 
@@ -53,8 +54,8 @@ class OfRing(OfSample):
 
     def total(self, block):
         """Return the counts."""
-        none = self.counted(block.Z[:0])
-        return sum(map(self.counted, ring_blocks(block.Z, block.ring)), none)
+        parts = threaded(ring_blocks(block.Z, block.ring, self.counted))
+        return sum(parts, self.counted(block.Z[:0]))
 
 
 @public

@@ -237,11 +237,11 @@ def own(x):
         held = {field.name: getattr(x, field.name, missing) for field in fields(x)}
         refuse(any(value is missing for value in held.values()), "a field is missing")
         for name, value in held.items():
-            if isinstance(value, list | tuple) and not _fits_annotation(hints.get(name), value):
+            if isinstance(value, list | tuple) and not _fits_annotation(hints[name], value):
                 value = held[name] = np.asarray(own(value))
-            refuse(not _fits_annotation(hints.get(name), value), f"{name} is of another type")
+            refuse(not _fits_annotation(hints[name], value), f"{name} is of another type")
             if isinstance(value, np.ndarray) and value.ndim == 0:
-                held[name] = value if _fits_annotation(hints.get(name), NO_NUMBER) else value[()]
+                held[name] = value if _fits_annotation(hints[name], NO_NUMBER) else value[()]
         return type(x)(**{name: own(value) for name, value in held.items()})
     if isinstance(x, np.ndarray):
         refuse(x.dtype.kind not in "fiub", "arrays are of numbers")
@@ -266,21 +266,26 @@ def _wide(dtype):
 
 @cache
 def _hints(cls):
-    return get_type_hints(cls)
+    """Return the kinds of which each field is one, by name."""
+    return {name: _kinds(hint) for name, hint in get_type_hints(cls).items()}
 
 
-def _fits_annotation(hint, x):
-    """Return whether a field that is declared so may hold this; scalars may be 0-d arrays."""
-    if hint is None or hint is type(None):
-        return hint is None or x is None
+def _kinds(hint):
     if get_origin(hint) in (Union, UnionType):
-        return any(_fits_annotation(one, x) for one in get_args(hint))
-    hint = get_origin(hint) or hint
-    if hint in (int, float) and isinstance(x, bool | np.bool_):
-        return False
-    if hint in (bool, int, float) and isinstance(x, np.ndarray) and x.ndim == 0:
-        x = x[()]
-    return not isinstance(hint, type) or isinstance(x, TAKEN.get(hint, hint))
+        return [kind for one in get_args(hint) for kind in _kinds(one)]
+    return [get_origin(hint) or hint]
+
+
+def _fits_annotation(kinds, x):
+    """Return whether a field that is declared so may hold this; scalars may be 0-d arrays."""
+    return any(_is_of(kind, x) for kind in kinds)
+
+
+def _is_of(kind, x):
+    if kind in (bool, int, float):
+        x = x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
+        return isinstance(x, TAKEN[kind]) and (kind is bool or not isinstance(x, bool | np.bool_))
+    return not isinstance(kind, type) or isinstance(x, TAKEN.get(kind, kind))
 
 
 def tame(x, name="", shape=None):

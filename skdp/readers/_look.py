@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skdp.mechanisms import finite_rows
+
 __all__ = ["both_looks", "both_sums", "one_look"]
 
 
@@ -11,7 +13,7 @@ def count_invalid(entries, start, block):
         return len(block), 0, 0
     if not isinstance(block, np.ndarray):
         return len(block), *block.faults()
-    if np.isfinite(block).all():
+    if finite_rows(block).all():
         return len(block), 0, 0
     return len(block), int(np.isnan(block).any()), int(np.isinf(block).any())
 

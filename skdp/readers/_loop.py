@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from contextvars import copy_context
 from functools import reduce
+from itertools import chain, islice
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -31,12 +32,14 @@ def statistic_of(statistic, merge, decode, start, raw, cuts):
 def threaded(tasks):
     """Yield the results of tasks, functions without arguments, in their order.
 
-    They run on as many threads as ``n_jobs`` or :func:`joblib.parallel_config` asks for; at most
-    two for each thread wait, so that memory does not grow with the table. Contexts go along:
-    configuration and silence.
+    They run on as many threads as ``n_jobs`` or :func:`joblib.parallel_config` asks for, one alone
+    on this thread; at most two for each thread wait, so that memory does not grow with the table.
+    Contexts go along: configuration and silence.
     """
-    n_threads = effective_n_jobs(None)
-    if n_threads == 1:
+    n_threads, tasks = effective_n_jobs(None), iter(tasks)
+    first = [*islice(tasks, min(2, n_threads))]
+    tasks = chain(first, tasks)
+    if len(first) < 2:
         yield from (task() for task in tasks)
         return
     with one_blas_thread, ThreadPoolExecutor(n_threads, initializer=one_openmp_thread) as pool:

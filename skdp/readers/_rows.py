@@ -1,5 +1,6 @@
 """What a table is to the house: rows of numbers that have an order, read block by block."""
 
+import math
 from abc import ABC, abstractmethod
 from functools import partial
 from typing import Protocol
@@ -15,7 +16,7 @@ from skdp.readers._statistics import ViewStatistic
 __all__ = ["MappedRows", "Rows", "Source", "map_merge", "rows_of", "take", "weighed_sum"]
 
 BLOCK_BYTES = 2**24
-SHARED_BYTES = 2**21  # where threads share the work: enough blocks for all of them
+SHARED_BYTES = 2**21  # of a block that threads share, at least: to start them takes 0.3 ms
 
 
 class Rows(Protocol):
@@ -162,10 +163,11 @@ class Source(ABC):
         return merged(threaded(self._tasks(statistic, merge, beside)), merge)
 
     def shared_rows(self):
-        """Return the rows of a block, fewer where threads share them."""
-        if effective_n_jobs(None) == 1:
-            return self.block_rows
-        return min(self.block_rows, rows_of(SHARED_BYTES, self.n_features))
+        """Return the rows of a block, fewer where threads share them: all blocks fit into one."""
+        n_threads = effective_n_jobs(None)
+        share = min(self.block_rows, self.n_rows or math.inf) / n_threads
+        least = 1 if n_threads == 1 else rows_of(SHARED_BYTES, self.n_features)
+        return min(self.block_rows, max(math.ceil(share), least))
 
     def _tasks(self, statistic, merge, beside):
         start, block_rows = 0, self.shared_rows()

@@ -43,5 +43,5 @@ def ring_differences(Z, keys):
     >>> ring_differences(Z, keys).tolist()
     [[-3.0], [8.0], [-5.0]]
     """
-    blocks = list(ring_blocks(Z, ring_order(keys)))
+    blocks = [block() for block in ring_blocks(Z, ring_order(keys), np.asarray)]
     return np.concatenate(blocks) if blocks else np.empty((0, Z.shape[1]))

@@ -58,6 +58,32 @@ def test_threads_keep_the_order_of_the_blocks(n_jobs):
     assert [row for _, block in seen for row in block] == X.tolist()
 
 
+@pytest.mark.parametrize(
+    "n_rows, n_jobs, lengths",
+    [
+        (2**18 + 2, 1, [2**18 + 2]),
+        (2**18 + 2, 2, [2**18, 2]),
+        (2**19, 2, [2**18] * 2),
+        (2**21, 4, [2**19] * 4),
+        (2**22, 2, [2**20] * 4),
+    ],
+)
+def test_threads_share_a_table_in_large_blocks(n_rows, n_jobs, lengths):
+    rows = ArrayRows(np.broadcast_to(np.zeros(1), (n_rows, 1)))
+    with parallel_config(n_jobs=n_jobs):
+        seen = map_merge(rows, lambda start, block: [len(block)], list.__add__)
+    assert seen == lengths
+
+
+def test_one_block_is_computed_here():
+    here = threading.get_ident()
+    for n_rows, computed_here in (1, True), (2, False):
+        rows = ArrayRows(np.zeros((n_rows, 1)), block_rows=1)
+        with parallel_config(n_jobs=2):
+            at = map_merge(rows, lambda start, block: {threading.get_ident()}, set.union)
+        assert (here in at) == computed_here
+
+
 def test_what_lies_beside_a_block_is_made_here_for_its_rows():
     here, X = threading.get_ident(), np.arange(20.0).reshape(20, 1)
 
