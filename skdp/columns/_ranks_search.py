@@ -16,7 +16,7 @@ from skdp.scales._column_noise import ColumnNoise, with_law
 from skdp.scales._significance import QUANTILE_AGAIN
 from skdp.scales._strategy import excess_strategy
 
-__all__ = ["Quantiles", "find_quantiles", "rank_steps"]
+__all__ = ["Quantiles", "are_crowded", "find_quantiles", "rank_steps"]
 
 # Shares of octaves, at least and at most; of many columns, of which those are looked at again, by
 # themselves, that are not seen: with .06, .1 and .15 at most 90, 88 and 88 % of the columns of one
@@ -64,6 +64,7 @@ class Quantiles:
     excess: list
     sd: list
     found: np.ndarray  # shape (d,)
+    fits: list  # of every column the :class:`skdp.columns._ranks.Fit`, None of what is not found
 
 
 def rank_steps(budget, *, bounded):
@@ -99,7 +100,19 @@ def rank_steps(budget, *, bounded):
     return with_law(budget, count, *(() if bounded else (WHOLE_LINE,)), *search)
 
 
-def find_quantiles(table, q, bounds=None):
+def are_crowded(noise, share, columns, q, n):
+    """Return whether a share of the budget measures ranks of columns by cells with weights."""
+    few = noise.pure or columns < MANY
+    return not few and bool(_rank_sd(noise, BRACKETS * share, columns, q).max() > NOISY * n)
+
+
+def _rank_sd(noise, share, columns, q):
+    """Return the noise in the ranks of quantiles, by two cuts for each, in one histogram."""
+    q, cell = np.asarray(q), noise.deviation(noise.scale(share, columns))
+    return cell * np.sqrt((2 * len(q) + 2) * q * (1 - q) + 1)
+
+
+def find_quantiles(table, q, bounds=None, crowded=None):
     """Release quantiles of every column, with all that is left of the budget.
 
     Parameters
@@ -109,6 +122,8 @@ def find_quantiles(table, q, bounds=None):
         Rising, in (0, 1).
     bounds : tuple of ndarrays of shape (d,), default=None
         Public: what lies outside counts as being at the nearer bound.
+    crowded : bool, default=None
+        Whether ranks are measured by cells with weights; None by their noise.
 
     Returns
     -------
@@ -133,12 +148,12 @@ def find_quantiles(table, q, bounds=None):
     >>> bool(np.abs(quantile.location_.ravel() - [-0.67, 0.67]).max() < 0.5)
     True
     """
-    return _Search(table, q, bounds).run()
+    return _Search(table, q, bounds, crowded).run()
 
 
 class _Search:
-    def __init__(self, table, q, bounds):
-        self.table, self.d = table, table.n_features
+    def __init__(self, table, q, bounds, crowded):
+        self.table, self.d, self.crowded = table, table.n_features, crowded
         self.noise = ColumnNoise(table.budget)
         self.q, self.bounds = np.asarray(q, dtype=np.float64), bounds
         self.columns = []
@@ -236,10 +251,10 @@ class _Search:
             column.add(of, part, self._sd(release))
 
     def _is_crowded(self):
-        if self.noise.pure or len(self.columns) < MANY:
-            return False
+        if self.crowded is not None:
+            return self.crowded
         n = float(np.median([column.rank[-1] for column in self.columns]))
-        return self._rank_sd(BRACKETS, len(self.columns)).max() > NOISY * n
+        return are_crowded(self.noise, 1, len(self.columns), self.q, n)
 
     def _measure(self):
         """Measure ranks by cells with weights: coarse ones, finer ones, and those of estimates."""
@@ -285,9 +300,7 @@ class _Search:
         return self.noise.deviation(release.scale)
 
     def _rank_sd(self, share, columns):
-        """Return the noise in the ranks of quantiles, by two cuts for each, in one histogram."""
-        cell = self.noise.deviation(self.noise.scale(share, columns))
-        return cell * np.sqrt((2 * len(self.q) + 2) * self.q * (1 - self.q) + 1)
+        return _rank_sd(self.noise, share, columns, self.q)
 
     def _result(self):
         shape = len(self.q), self.d
@@ -300,6 +313,7 @@ class _Search:
             [np.zeros((len(self.q), 2)) for _ in range(self.d)],
             [np.full((len(self.q), 2), math.inf) for _ in range(self.d)],
             np.zeros(self.d, dtype=bool),
+            [None] * self.d,
         )
         for c in self.columns:
             j, fit = c.number, c.fit
@@ -309,5 +323,5 @@ class _Search:
             result.points[j] = np.clip(fit.x, *c.limits)
             pairs = [fit.excess(q) for q in self.q]
             result.excess[j], result.sd[j] = (np.array(part) for part in zip(*pairs, strict=True))
-            result.found[j] = True
+            result.found[j], result.fits[j] = True, fit
         return result

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skdp.columns._rank_moments import RankMoments
 from skdp.columns._ranks_read import two_sided
 from skdp.location._bounded_moments import BoundedColumns
 from skdp.location._rank_release import RankCurves
@@ -134,6 +135,7 @@ class NumberColumn:
     covariance: np.ndarray | None = None
     tail: bool = False  # whether rows show beyond the bounds
     loose: bool = False  # whether rows show that may be beyond
+    by_ranks: RankMoments | None = None  # of many columns, in place of all of these
     alone: bool = False  # whether one number hides others that are rarer than the noise
     calendar: object = None  # of dates and durations
 
@@ -152,6 +154,8 @@ class NumberColumn:
         """Return the number of entries, and the standard deviation of its noise."""
         if not self.found:
             return 0.0, math.inf
+        if self.by_ranks is not None:
+            return self.by_ranks.n, self.by_ranks.n_sd
         return float(self.moments[0]), math.sqrt(self.covariance[0, 0])
 
     def lines(self, n, n_sd, confidence, sampling):
@@ -174,6 +178,8 @@ class NumberColumn:
         return lines + [quantiles[i] for i in np.flatnonzero(np.isin(self.q, self.asked))]
 
     def _moment_lines(self, confidence, sampling):
+        if self.by_ranks is not None:
+            return self._rank_lines(confidence, sampling)
         columns = BoundedColumns(self.bounds[:, None], self.moments[:, None], self.covariance, LAW)
         (mean,), (spread,) = columns.mean()[0], columns.deviation()[0]
         judged, _ = self._intervals(columns, JUDGED, False)
@@ -194,6 +200,21 @@ class NumberColumn:
             Line("mean", float(mean), *shown, reason),
             Line("std", float(spread), *shown_std, unsure),
         ]
+
+    def _rank_lines(self, confidence, sampling):
+        told, spread = self.by_ranks, float(self.curves.spread(LAW)[0])
+        names, lines = ("mean", "std"), []
+        for name, of in zip(names, (told.mean, told.deviation), strict=True):
+            value, low, high = of(two_sided(JUDGED, LAW), JUDGED)
+            near = PART * max(low, -high, 0.0)
+            short = max(spread / 2, near) if name == "mean" else low
+            noise = not max(high - value, value - low) <= short
+            _, low, high = of(two_sided(confidence, LAW), confidence, sampling)
+            if self.alone:
+                low, high = -math.inf if name == "mean" else 0.0, math.inf
+            reason = ALONE if self.alone else NOISE if noise else ""
+            lines.append(Line(name, value, low, high, reason))
+        return lines
 
     def _intervals(self, columns, confidence, sampling):
         mean = columns.mean_interval(confidence, sampling=sampling)

@@ -9,12 +9,15 @@ from scipy.special import ndtri_exp
 
 from skdp.accounting import Step
 from skdp.columns import bounded_moments, find_quantiles, rank_steps
+from skdp.columns._rank_moments import RankMoments
+from skdp.columns._ranks_search import are_crowded
 from skdp.kernel._bounded import Bernstein, Powers
 from skdp.kernel._columns import EdgeCells
 from skdp.kernel._labels import ColumnLabels, EntryStates, NumberColumns, RowsWithEntries
 from skdp.location._gaps import are_beyond, reach
 from skdp.mechanisms._exact import exact
-from skdp.summary._columns import BOOL, NUMBER, TEXT, LabelColumn, NumberColumn
+from skdp.scales._column_noise import ColumnNoise
+from skdp.summary._columns import BOOL, JUDGED, NUMBER, TEXT, LabelColumn, NumberColumn
 from skdp.table._target import Selection
 
 __all__ = ["release_columns", "summary_events", "summary_steps"]
@@ -72,7 +75,7 @@ def release_columns(table, kinds, q, failure):
     shares = _shares(table.budget.mu, n, len(texts), len(labelled), len(numbers), failure)
     told = _labels(table, kinds, texts, labelled, shares)
     if numbers:
-        told |= _numbers(table, numbers, q)
+        told |= _numbers(table, numbers, q, n)
     return n, sd, tuple(told[j] for j in range(len(kinds)))
 
 
@@ -111,38 +114,55 @@ def _labels(table, kinds, texts, labelled, shares):
     }
 
 
-def _numbers(table, places, q):
-    """Return the NumberColumns of columns of numbers, by place; they pay all that is left."""
+def _numbers(table, places, q, n):
+    """Return the NumberColumns of columns of numbers, by place; they pay all that is left.
+
+    Ranks of many columns tell their moments, too: less is off than by sums between ends, of which
+    noise makes the range. What these had cost tells ranks.
+    """
     view = table.map(NumberColumns(tuple(places)))
     asked, q = q, np.union1d(q, OUTER if q[0] > NEAR or q[-1] < 1 - NEAR else [])
-    found = find_quantiles(view.child(QUANTILES, view.remaining * exact(1 - MOMENTS)), q)
+    share, noise = float(view.remaining), ColumnNoise(view.budget)
+    crowded = are_crowded(noise, share * (1 - MOMENTS), len(places), q, n)
+    part = view.remaining * exact(1 - MOMENTS * (not crowded))
+    found = find_quantiles(view.child(QUANTILES, part), q, crowded=crowded or None)
     columns = [NumberColumn.of_ranks(q, found, j, asked) for j in range(len(places))]
     reached = [j for j, column in enumerate(columns) if column.found]
-    if reached:
-        n = [max(float(found.excess[j][0, -1] - found.excess[j][0, 0]), 1.0) for j in reached]
-        strength = view.budget.mu * math.sqrt(float(view.remaining) / len(reached))
-        ends = np.array([reach(q, found, j, m * strength) for j, m in zip(reached, n, strict=True)])
-        view = table.map(NumberColumns(tuple(places[j] for j in reached)))
-        beyond, sd = _beyond(view, ends)
-        ends = ends.T
-        options = {"degree": 2, "share": view.remaining, "label": "moments"}
-        moments = bounded_moments(view, low=ends[0], high=ends[1], **options)
-        for i, j in enumerate(reached):
-            told = {"moments": moments.values[:, i], "covariance": moments.covariance}
-            told["tail"], told["loose"] = are_beyond(q, found, j, ends[:, i], beyond[i], sd)
-            told["alone"] = _is_alone(found.location[1:-1, j], beyond[i], sd, n[i])
-            columns[j] = replace(columns[j], bounds=ends[:, i], **told)
+    if crowded:
+        for j in reached:
+            moments = RankMoments.of(found.fits[j])
+            alone = _agree(columns[j].location) and moments.unseen(JUDGED).max() > PART
+            columns[j] = replace(columns[j], by_ranks=moments, alone=bool(alone))
+    elif reached:
+        _between_ends(table, places, q, found, columns, reached)
     return dict(zip(places, columns, strict=True))
 
 
-def _is_alone(location, beyond, sd, n):
-    """Return whether one number hides others: quantiles agree, and a hundredth may be unseen.
+def _between_ends(table, places, q, found, columns, reached):
+    """Release moments of entries between ends, for NumberColumns of which quantiles are found."""
+    n = [max(float(found.excess[j][0, -1] - found.excess[j][0, 0]), 1.0) for j in reached]
+    view = table.map(NumberColumns(tuple(places[j] for j in reached)))
+    strength = view.budget.mu * math.sqrt(float(view.remaining) / len(reached))
+    ends = np.array([reach(q, found, j, m * strength) for j, m in zip(reached, n, strict=True)])
+    beyond, sd = _beyond(view, ends)
+    ends = ends.T
+    options = {"degree": 2, "share": view.remaining, "label": "moments"}
+    moments = bounded_moments(view, low=ends[0], high=ends[1], **options)
+    for i, j in enumerate(reached):
+        told = {"moments": moments.values[:, i], "covariance": moments.covariance}
+        told["tail"], told["loose"] = are_beyond(q, found, j, ends[:, i], beyond[i], sd)
+        alone = _agree(columns[j].location) and (beyond[i] + UNSEEN * sd).max() > PART * n[i]
+        columns[j] = replace(columns[j], bounds=ends[:, i], alone=bool(alone), **told)
+
+
+def _agree(location):
+    """Return whether all quantiles but the outermost agree: then rare entries may be hidden.
 
     The mean of such a column moves by as much as its rare entries are far, which nothing tells.
     """
-    near = EQUAL * np.abs(location).max() + sys.float_info.min  # zero, and the float below it
-    agree = len(location) > 1 and np.ptp(location) <= near
-    return bool(agree and (beyond + UNSEEN * sd).max() > PART * n)
+    inner = location[1:-1]
+    near = EQUAL * np.abs(inner).max(initial=0) + sys.float_info.min  # zero, the float below it
+    return len(inner) > 1 and np.ptp(inner) <= near
 
 
 def _beyond(view, ends):

@@ -1,5 +1,7 @@
 """PrivateSummary: the private ``describe`` of a table of any columns."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -285,3 +287,42 @@ def test_pictures_of_the_largest_floats_are_those_of_others(size):
     bars = summary.columns_[0].bars(summary.n_rows_, summary.noise_scale_)
     assert bars.max() < 0.5
     assert bars.sum() == pytest.approx(1.0)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Return lines about 16 columns, whose ranks are noisy, with what is exact, and the bill."""
+    rng, n = np.random.default_rng(3), 6000
+    X = rng.normal(1018, 7, size=(n, 16))
+    X[:, 8:12] = rng.exponential(size=(n, 4))
+    X[:, 12:] = np.where(
+        rng.random((n, 4)) < 0.02, 200 + 100 * rng.random((n, 4)), X[:, 12:] - 1018
+    )
+    X = pd.DataFrame(X, columns=[f"x{j}" for j in range(16)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = PrivateSummary(random_state=0).fit(X)
+    lines = fit.results().set_index(["variable", "statistic"])
+    exact = [truth(X[name], statistic, None) for name, statistic in lines.index]
+    return lines.assign(exact=exact, spread=[X[name].std() for name, _ in lines.index]), fit
+
+
+def test_moments_of_many_columns_are_those_of_ranks_and_cost_nothing(crowd):
+    """Means of pressures are not those between 0 and 2,000: noise may put a quantile at 0."""
+    lines, fit = crowd
+    charged = {one.label for one in fit.privacy_report_.charges}
+    assert "moments" not in charged and "entries beyond" not in charged
+    assert sum(one.share for one in fit.privacy_report_.charges) == 1
+    for statistic, off in (("mean", 0.1), ("std", 0.2)):
+        one = lines.xs(statistic, level="statistic").iloc[:12]
+        assert ((one["low"] < one["exact"]) & (one["exact"] < one["high"])).all()
+        assert one["reliable"][:8].all()
+        assert (np.abs(one["value"] - one["exact"])[:8] < off * one["spread"][:8]).all()
+
+
+def test_intervals_of_many_columns_hold_most_of_what_does_not_show(crowd):
+    """A fiftieth of the entries lies 30 deviations away: 3 intervals of 4 hold, none is short."""
+    lines, _ = crowd
+    one = lines.xs("mean", level="statistic").iloc[12:]
+    assert ((one["low"] < one["exact"]) & (one["exact"] < one["high"])).sum() >= 3
+    assert not one["reliable"].any()
