@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.kernel._bins import LogBins
 from skdp.scales._noise_level import noise_level, rounded_level
-from skdp.scales._significance import SCALE, highest_window
+from skdp.scales._significance import SCALE, last_window, window_sums
 
 __all__ = ["LogBins", "Reading", "read_scale", "significance_levels", "top_scale"]
 
@@ -87,10 +87,11 @@ def read_scale(counts, scale, n_rows, bins, *, tail=0.1, law="gaussian"):
     sd = scale * (math.sqrt(2) if law == "laplace" else 1)
     heavy = seen = beside = -1
     for width, clear in zip(widths, significance_levels(bins, widths, scale, law=law), strict=True):
-        clear = clear[: counts.size - width + 1]
-        heavy = max(heavy, highest_window(counts, width, np.maximum(clear, 0.3 * n_rows)))
-        seen = max(seen, highest_window(counts, width, clear))
-        beside = max(beside, highest_window(counts[1:], width, clear[1:]))
+        sums = window_sums(counts, width)
+        above = sums > clear[: sums.size]
+        heavy = max(heavy, last_window(counts, width, above & (sums > 0.3 * n_rows)))
+        seen = max(seen, last_window(counts, width, above))
+        beside = max(beside, last_window(counts[1:], width, above[1:]))
     anchor = heavy if heavy >= 0 else seen
     if anchor < 0:
         return Reading(False)

@@ -6,7 +6,14 @@ costs more, as it lies farther away or makes more noise, it must be rarer.
 
 import numpy as np
 
-__all__ = ["farthest_window", "highest_window", "significant_tail", "windows_above"]
+__all__ = [
+    "farthest_window",
+    "highest_window",
+    "last_window",
+    "significant_tail",
+    "window_sums",
+    "windows_above",
+]
 
 # Probabilities of a false alarm in a whole histogram.
 SCALE = 2e-4  # of lengths, over all floats: a scale where there is none
@@ -65,10 +72,20 @@ def highest_window(counts, width, threshold):
     ``counts`` are released; the outer bins of a window may hold noise only. ``threshold`` is a
     number or one per window.
     """
-    hits = np.flatnonzero(np.convolve(counts, np.ones(width), "valid") > threshold)
-    if not hits.size:
+    return last_window(counts, width, window_sums(counts, width) > threshold)
+
+
+def window_sums(counts, width):
+    """Return the sum of every window of ``width`` bins."""
+    return np.convolve(counts, np.ones(width), "valid")
+
+
+def last_window(counts, width, above):
+    """Return the fullest bin of the last window of ``width`` bins that is ``above``, or -1."""
+    if not above.any():
         return -1
-    return int(hits[-1] + np.argmax(counts[hits[-1] : hits[-1] + width]))
+    start = len(above) - 1 - above[::-1].argmax()
+    return int(start + counts[start : start + width].argmax())
 
 
 def farthest_window(counts, levels):
