@@ -6,7 +6,6 @@ from hashlib import shake_128
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skdp.mechanisms import _compiled
 from skdp.utils._threads import is_at_rows
 
 AT_ROWS = (
@@ -129,7 +128,7 @@ class RowKeys(_Unpicklable):
     True
     """
 
-    _BLOCK, _RATE = 4096, 168  # keys of a stream of their own; bytes of SHAKE-128 at once
+    _BLOCK = 4096
 
     def __init__(self, entropy):
         self._seed = entropy.words(4).tobytes()
@@ -143,16 +142,12 @@ class RowKeys(_Unpicklable):
         start, stop = int(start), int(stop)
         if not 0 <= start <= stop:
             raise ValueError(f"keys needs 0 <= start <= stop; got start={start}, stop={stop}.")
-        blocks = range(start // self._BLOCK, -(-stop // self._BLOCK))
-        offset = blocks.start * self._BLOCK
-        if _compiled.loops is not None:
-            text = self._seed + bytes(8) + use.encode() + b"\x1f"
-            text += bytes(-len(text) % self._RATE)
-            keys = np.empty(stop - offset, dtype=np.int64)
-            _compiled.loops.row_keys(np.frombuffer(text, dtype=np.int64), keys, blocks.start)
-            return keys.view(np.uint64)[start - offset :]
-        texts = (self._seed + block.to_bytes(8) + use.encode() for block in blocks)
-        words = b"".join(shake_128(text).digest(8 * self._BLOCK) for text in texts)
+        first, last = start // self._BLOCK, -(-stop // self._BLOCK)
+        words = b"".join(
+            shake_128(self._seed + block.to_bytes(8) + use.encode()).digest(8 * self._BLOCK)
+            for block in range(first, last)
+        )
+        offset = first * self._BLOCK
         return np.frombuffer(words, dtype=np.uint64)[start - offset : stop - offset]
 
 

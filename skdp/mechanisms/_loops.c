@@ -21,10 +21,6 @@
 #error "floats must be rounded after every operation: the numpy code is used instead"
 #endif
 
-#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the words of keys begin with their lowest byte: the numpy code is used instead"
-#endif
-
 /* Wider registers where there are any: the same operations, on more rows at once. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
 #define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -43,7 +39,7 @@
 #define AHEAD(x, at) ((void)0)
 #endif
 
-#define VERSION 8 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
+#define VERSION 7 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
 
 #define TILE 128
 #define LINE 136 /* from one column to the next: not a power of two, or all would share a place in the cache */
@@ -1179,88 +1175,6 @@ WIDE static Py_ssize_t logit_step(const double *restrict v, const double *restri
     return found;
 }
 
-/* ---- keys of rows: mechanisms/_entropy.py, RowKeys */
-
-#define RATE 21     /* words of SHAKE-128 between two permutations */
-#define KEYS 4096   /* of a block, which has a stream of its own */
-typedef uint64_t eight __attribute__((vector_size(64), aligned(8)));
-#define ROTATED(x, by) ((x) << (by) | (x) >> (64 - (by)))
-
-/* Keccak-f[1600] of eight states side by side (FIPS 202): word x + 5 y is `s[x + 5 * y]`. */
-INNER void permute(eight *restrict s)
-{
-    static const uint8_t turns[24] = {1, 3, 6, 10, 15, 21, 28, 36, 45, 55, 2, 14,
-                                      27, 41, 56, 8, 25, 43, 62, 18, 39, 61, 20, 44};
-    static const uint8_t places[24] = {10, 7, 11, 17, 18, 3, 5, 16, 8, 21, 24, 4,
-                                       15, 23, 19, 13, 12, 2, 20, 14, 22, 9, 6, 1};
-    uint64_t lfsr = 1;
-    for (int round = 0; round < 24; round++) {
-        eight of[5], moved;
-#pragma GCC unroll 5
-        for (int x = 0; x < 5; x++)
-            of[x] = s[x] ^ s[x + 5] ^ s[x + 10] ^ s[x + 15] ^ s[x + 20];
-#pragma GCC unroll 5
-        for (int x = 0; x < 5; x++) {
-            eight d = of[(x + 4) % 5] ^ ROTATED(of[(x + 1) % 5], 1);
-#pragma GCC unroll 24
-            for (int y = 0; y < 25; y += 5)
-                s[x + y] ^= d;
-        }
-        moved = s[1];
-#pragma GCC unroll 24
-        for (int i = 0; i < 24; i++) {
-            eight kept = s[places[i]];
-            s[places[i]] = ROTATED(moved, turns[i]);
-            moved = kept;
-        }
-#pragma GCC unroll 24
-        for (int y = 0; y < 25; y += 5) {
-#pragma GCC unroll 5
-            for (int x = 0; x < 5; x++)
-                of[x] = s[x + y];
-#pragma GCC unroll 5
-            for (int x = 0; x < 5; x++)
-                s[x + y] = of[x] ^ (~of[(x + 1) % 5] & of[(x + 2) % 5]);
-        }
-        uint64_t constant = 0;
-        for (int j = 0; j < 7; j++) {
-            constant |= (lfsr & 1) << ((1 << j) - 1);
-            lfsr = lfsr << 1 ^ (lfsr >> 7) * 0x171;
-        }
-        s[0] ^= constant;
-    }
-}
-
-/* Writes n keys, from those of block `first` on, as SHAKE-128 makes them of a message of `size` words,
-   padded but for its last bit, of which word 4 is the number of the block, highest byte first. */
-WIDE static void row_keys(const uint64_t *restrict message, Py_ssize_t size, uint64_t first,
-                          Py_ssize_t n, uint64_t *restrict keys)
-{
-    for (Py_ssize_t start = 0; start < n; start += 8 * KEYS) {
-        Py_ssize_t longest = n - start < KEYS ? n - start : KEYS;
-        eight s[25] = {{0}};
-        for (Py_ssize_t at = 0; at < size; at += RATE) {
-            for (Py_ssize_t i = 0; i < RATE; i++)
-                s[i] ^= message[at + i];
-            for (int lane = 0; at == 0 && lane < 8; lane++)
-                s[4][lane] ^= message[4] ^
-                              __builtin_bswap64(first + (uint64_t)(start / KEYS + lane));
-            s[RATE - 1] ^= at + RATE == size ? UINT64_C(1) << 63 : 0; /* the end of the padding */
-            permute(s);
-        }
-        for (Py_ssize_t at = 0; at < longest; at += RATE) {
-            for (int lane = 0; lane < 8; lane++) {
-                Py_ssize_t from = lane * KEYS + at, left = n - start - from;
-                Py_ssize_t here = longest - at < RATE ? longest - at : RATE;
-                here = left < here ? left : here;
-                for (Py_ssize_t i = 0; i < here; i++)
-                    keys[start + from + i] = s[i][lane];
-            }
-            permute(s);
-        }
-    }
-}
-
 /* ---- Python: buffers in, numbers out. Their lengths are checked; entries are not looked at. */
 
 #define MOST 10
@@ -1691,18 +1605,6 @@ static PyObject *py_logit_step(PyObject *self, PyObject *args)
     return done(&a, PyLong_FromSsize_t(found));
 }
 
-static PyObject *py_row_keys(PyObject *self, PyObject *args)
-{
-    START;
-    unsigned long long first;
-    if (!PyArg_ParseTuple(args, "OOK", &o[0], &o[1], &first))
-        return NULL;
-    if (!take(&a, o, "iI") || !fits(&a, N(0) > 0 && N(0) % RATE == 0, 1))
-        return FAILED;
-    UNLOCKED(row_keys(a.at[0], N(0), first, N(1), a.at[1]))
-    return done(&a, Py_NewRef(Py_None));
-}
-
 static PyMethodDef methods[] = {
     {"finite_rows", py_finite_rows, METH_VARARGS, NULL},
     {"ball_rows", py_ball_rows, METH_VARARGS, NULL},
@@ -1724,7 +1626,6 @@ static PyMethodDef methods[] = {
     {"labels", py_labels, METH_VARARGS, NULL},
     {"coordinates", py_coordinates, METH_VARARGS, NULL},
     {"logit_step", py_logit_step, METH_VARARGS, NULL},
-    {"row_keys", py_row_keys, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

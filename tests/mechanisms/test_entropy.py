@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from skdp.mechanisms import RowKeys, _compiled, make_entropy, rounded_gaussian
+from skdp.mechanisms import RowKeys, make_entropy, rounded_gaussian
 from skdp.mechanisms._entropy import SeededEntropy, SystemEntropy
 
 
@@ -111,17 +111,6 @@ def test_row_keys_do_not_depend_on_chunks():
     assert coins.keys(2**40, 2**40 + 2).shape == (2,)
     assert whole.dtype == np.uint64 and len(set(whole)) == 1000
     assert not np.array_equal(whole, RowKeys(SeededEntropy(2)).keys(0, 1000))
-
-
-@pytest.mark.parametrize("use", ["", "u" * 127, "u" * 128, "é" * 200])  # around a rate of SHAKE
-@pytest.mark.parametrize(
-    "start, stop", [(0, 0), (0, 1), (20, 43), (4090, 70000), (2**60, 2**60 + 9)]
-)
-def test_row_keys_are_those_of_hashlib(start, stop, use, monkeypatch):
-    coins = RowKeys(SeededEntropy(1))
-    keys = coins.keys(start, stop, use)
-    monkeypatch.setattr(_compiled, "loops", None)
-    np.testing.assert_array_equal(keys, coins.keys(start, stop, use), strict=True)
 
 
 @pytest.mark.parametrize("rows", [(-1, 3), (5, 4)])

@@ -418,8 +418,6 @@ def test_lengths_that_do_not_fit_are_refused_and_nothing_is_read():
         _compiled.loops.norms(x, one.astype(int), np.empty(0), np.empty(4), numbers, 0.0)
     with pytest.raises(ValueError, match="another type"):
         _compiled.loops.norms(x.astype(np.float32), one, np.empty(0), np.empty(4), numbers, 0.0)
-    with pytest.raises(ValueError, match="other lengths"):  # a message that is not padded
-        _compiled.loops.row_keys(np.zeros(20, dtype=np.int64), numbers, 0)
     with pytest.raises(ValueError, match="other lengths"):  # its size would overflow
         _compiled.loops.finite_rows(np.empty(0), np.empty(0, dtype=bool), 2**61)
     with pytest.raises(ValueError, match="other lengths"):  # a column that is not there
