@@ -117,8 +117,10 @@ class FriendlyCoreKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
     noise_scale_ : ndarray of shape (n_clusters,)
         Standard deviation of the privacy noise in each entry of a centre, infinite for a centre
         that was never more than a guess. A column that is far narrower than others drowns in it:
-        ``accuracy_warnings_`` name it. It does not tell what clipping takes where many rows lie
-        beyond ``cluster_radii_``, nor that another start might have found better clusters.
+        ``privacy_report_.decisions`` numbers it. Four and more centres are shrunk to their mean
+        in each column, which makes less of the noise. It does not tell what clipping takes where
+        many rows lie beyond ``cluster_radii_``, nor that another start might have found better
+        clusters.
     cluster_radii_ : ndarray of shape (n_clusters,)
         Radii to which rows were clipped around their centre in the last step.
     inertia_ : float

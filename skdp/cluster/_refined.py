@@ -20,12 +20,6 @@ FAR = (
 )
 
 
-DROWNED = (
-    "noise of the centers exceeds what tells them apart there. Put columns on one scale: a"
-    " PrivatePipeline with PrivateStandardScaler"
-)
-
-
 @dataclass(frozen=True)
 class RefinedCenters:
     """Centres after private Lloyd steps. Everything is released.
@@ -70,10 +64,16 @@ def refined(table, located, moved, mean, *, noise, radii, n_steps):
         )
     y = best.y
     if np.count_nonzero(~guesses) > 1:
-        y, drowned = y.copy(), np.zeros(len(mean), dtype=bool)
+        y = y.copy()
         variance = (moved.gains * moved.variance)[~guesses] + np.zeros((1, len(mean)))
         y[~guesses], drowned = shrink_columns(y[~guesses], variance)
-        table.doubt(DROWNED, columns=drowned)
+        if drowned.any():
+            table.decide(
+                f"noise of the centers exceeds what tells them apart in {int(drowned.sum())} of "
+                f"{len(mean)} columns, by number {', '.join(map(str, np.flatnonzero(drowned)))}: "
+                "put columns of other widths on one scale by a PrivatePipeline with "
+                "PrivateStandardScaler"
+            )
     if box_of(located) is not None and not guesses.all():
         narrow = int(np.count_nonzero(half_widths(located) < np.median(noise[~guesses])))
         if narrow:

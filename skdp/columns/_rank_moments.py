@@ -22,6 +22,9 @@ INSIDE = 0.25  # of the length of its cell a row is off its place there, and all
 # or a part of where a power law through quartile and end goes on to. With 0.5, 1 and 1.5 ranges
 # alone 91, 93 and 94 % of the intervals of means held, with these 95 %.
 QUARTILES, LAW, FAR = (0.25, 0.5, 0.75), 0.5, (1.0, 4.0)
+# Entries beyond both ends, of all: with more nothing tells how far they are. Of reliable means of
+# 50 to 10,000 rows 2 of 274 were missed with fewer, and 5 of the 30 with more than 0.2.
+MOST_UNSEEN = 0.15
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,10 @@ class RankMoments:
             return np.ones(2)
         return np.maximum(self.beyond, 0) + max(float(ndtri(confidence)), 0) * self.beyond_sd
 
+    def _unseen(self, confidence):
+        unseen = self.unseen(confidence)
+        return unseen if unseen.sum() <= MOST_UNSEEN else np.full(2, np.inf)
+
     @np.errstate(all="ignore")
     def mean(self, z, confidence, sampling=False):
         """Return the mean, and both ends of its interval."""
@@ -112,7 +119,7 @@ class RankMoments:
             return float(self.ends[0]), -math.inf, math.inf
         drawn = sampling * self.clipped[1] / self.n
         around = z * math.hypot(self.noise[0], math.sqrt(drawn)) + self.inside[0]
-        low, high = self.unseen(confidence) * self.far
+        low, high = self._unseen(confidence) * self.far
         places = self.value[0] + np.array([0, -around - low, around + high])
         ends = self.ends / 2
         return tuple((2 * (ends[0] + (ends[1] - ends[0]) * places)).tolist())
@@ -125,7 +132,7 @@ class RankMoments:
         mean, v = self.clipped
         drawn = sampling * max(v * (max(mean, 1 - mean) ** 2 - v), 0) / self.n
         around = z * math.hypot(self.noise[1], math.sqrt(drawn)) + self.inside[1]
-        far = self.unseen(confidence) @ np.square(self.far + np.array([mean, 1 - mean]))
+        far = self._unseen(confidence) @ np.square(self.far + np.array([mean, 1 - mean]))
         squares = np.sqrt([self.value[1], max(v - around, 0), v + around + far])
         return tuple((2 * (self.ends[1] / 2 - self.ends[0] / 2) * squares).tolist())
 

@@ -281,9 +281,13 @@ def private_cross_val_score(
     models = [] if private else _ordinary(model, rows, parts, scoring, classes, scores)
     budget, unit = plan.budget, "row" if groups is None else "group"
     if ledger is not None:
-        budget, seeded = ledger.admit(budget), random_state is not None
-        ledger.charge(budget, "private_cross_val_score", seeded=seeded, unit=unit)
+        budget = ledger.admit(budget)
     total = ledger_within(budget, unit)
+    if private:  # a model without a price is refused before the charge
+        total.affords(_granted(clone(model), plan, total, random_state, 0).plan().budget, unit)
+    if ledger is not None:
+        seeded = random_state is not None
+        ledger.charge(budget, "private_cross_val_score", seeded=seeded, unit=unit)
     for k, (inside, left_out) in enumerate(parts if private else ()):
         one = _granted(clone(model), plan, total, random_state, k)
         with untold():

@@ -112,16 +112,19 @@ class PrivateSummary(SplitMixin, PrivateEstimator):
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, with
     ``groups`` one person, of whom one row is read, drawn at random. A row moves one number of rows,
     one label of each column of text, one state of each such column, and one cell of each column of
-    numbers, by 1 each, and bounded moments (proofs: :mod:`skdp.kernel._labels`,
-    :mod:`skdp.kernel._columns`, :class:`skdp.kernel._bounded.Powers`). Names and types of columns
-    are public; a gap is a gap of its own column. Infinite numbers count as gaps.
+    numbers, by 1 each, and of a few columns bounded moments (proofs:
+    :mod:`skdp.kernel._labels`, :mod:`skdp.kernel._columns`, :class:`skdp.kernel._bounded.Powers`).
+    Names and types of columns are public; a gap is a gap of its own column. Infinite numbers count
+    as gaps.
 
     Columns share the budget: with k columns of a kind the noise in each of their numbers grows with
     sqrt(k). Shares of names and states hang on the released number of rows.
 
-    Means and deviations are those of entries clipped to ends that are found, far beside the
-    outermost quantiles; they are unreliable if entries show beyond. Not private: ``quantiles``, and
-    names and types of columns.
+    Means and deviations of a few columns are those of entries clipped to ends that are found, far
+    beside the outermost quantiles; they are unreliable if entries show beyond. Of many columns they
+    follow from the released ranks; entries that do not show are taken to be within four ranges of
+    the others, and a mean is not told if more than 15 % may not show. Not private: ``quantiles``,
+    and names and types of columns.
 
     Examples
     --------

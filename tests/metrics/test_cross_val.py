@@ -10,7 +10,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from skdp import PrivateLinearRegression, PrivateLogisticRegression
+from skdp import PrivateLinearRegression, PrivateLogisticRegression, PrivateSearchCV
 from skdp.accounting import PrivacyLedger
 from skdp.exceptions import BudgetExceeded, LowAccuracyWarning
 from skdp.metrics import cross_val_plan, private_cross_val_score
@@ -63,6 +63,15 @@ def test_a_ledger_grants_as_many_cross_validations_as_fits(unit):
         private_cross_val_score(
             LogisticRegression(), X, y, cv=2, random_state=k, ledger=ledger, **given
         )
+
+
+def test_a_model_without_a_price_is_refused_before_the_charge():
+    X, y = drawn(300)
+    ledger = PrivacyLedger(epsilon=2.0, delta=1e-5)
+    search = PrivateSearchCV(PrivateLogisticRegression(classes=[0, 1]), {"C": [0.1, 1.0]})
+    with pytest.raises(ValueError, match="no price"):
+        private_cross_val_score(search, X, y, cv=2, ledger=ledger)
+    assert len(ledger.entries()) == 1
 
 
 @pytest.mark.slow

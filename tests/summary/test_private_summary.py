@@ -326,3 +326,15 @@ def test_intervals_of_many_columns_hold_most_of_what_does_not_show(crowd):
     one = lines.xs("mean", level="statistic").iloc[12:]
     assert ((one["low"] < one["exact"]) & (one["exact"] < one["high"])).sum() >= 3
     assert not one["reliable"].any()
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_few_rows_of_many_columns_show_too_little_for_a_reliable_mean(seed):
+    """Both ends were two near cuts: [1.99, 2.00] was told of columns of ones and twos."""
+    X = np.random.default_rng(seed).integers(1, 3, size=(500, 40)) * 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lines = PrivateSummary(random_state=seed).fit(X).results()
+    one = lines[lines["statistic"] == "mean"]
+    missed = (X.mean(axis=0) < one["low"]) | (one["high"] < X.mean(axis=0))
+    assert missed.sum() <= 2 and not (missed & one["reliable"]).any()
