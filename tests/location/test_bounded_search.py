@@ -141,16 +141,17 @@ def test_persons_and_pure_budgets_are_not_searched():
 def test_wide_bounds_do_not_hurt_variances(name):
     draw, bounds = ROWS[name]
     x = draw(np.random.default_rng(5))[:, None]
-    errors, alone, scales = [], [], []
+    errors, alone, scales, missed = [], [], [], 0
     for seed in range(15):
         fit = PrivateVariance(bounds=bounds, random_state=seed).fit(x)
         low, high = fit.interval()
         assert 0 <= low[0] <= fit.var_[0] <= high[0] <= (bounds[1] / 2 - bounds[0] / 2) ** 2
-        assert low[0] <= x.var() <= high[0]
+        missed += not low[0] <= x.var() <= high[0]
         errors.append(abs(fit.var_[0] / x.var() - 1))
         alone.append(abs(PrivateVariance(random_state=seed).fit(x).var_[0] / x.var() - 1))
         scaler = PrivateStandardScaler(bounds=bounds, random_state=seed).fit(x)
         scales.append(abs(scaler.scale_[0] / x.std() - 1))
+    assert missed <= 2  # of intervals of 95 %: more with a chance of 0.036
     assert np.median(errors) < 1.5 * np.median(alone) + 0.005
     assert np.median(scales) < 0.1
 
