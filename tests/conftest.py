@@ -25,8 +25,9 @@ def pytest_collection_modifyitems(items):
     """Mark as slow all cases of a test but as many as ``cases(n)`` says, drawn by their names."""
     found = {}
     for item in items:
-        if (mark := item.get_closest_marker("cases")) and not LATER & set(item.keywords):
-            found.setdefault((item.nodeid.split("[")[0], *mark.args), []).append(item)
+        marks = {mark.name: mark for mark in item.iter_markers()}  # keywords have folders, too
+        if "cases" in marks and not LATER & marks.keys():
+            found.setdefault((item.nodeid.split("[")[0], *marks["cases"].args), []).append(item)
     for (_, most), cases in found.items():
         for item in sorted(cases, key=lambda item: crc32(item.nodeid.encode()))[most:]:
             item.add_marker("slow")

@@ -103,14 +103,11 @@ class RankMoments:
         return self.value is not None
 
     def unseen(self, confidence):
-        """Return the most entries that are beyond both ends, as parts of all, shape (2,)."""
+        """Return the most entries beyond both ends, as parts of all, infinite of too many: (2,)."""
         if not self.known:
-            return np.ones(2)
-        return np.maximum(self.beyond, 0) + max(float(ndtri(confidence)), 0) * self.beyond_sd
-
-    def _unseen(self, confidence):
-        unseen = self.unseen(confidence)
-        return unseen if unseen.sum() <= MOST_UNSEEN else np.full(2, np.inf)
+            return np.full(2, np.inf)
+        most = np.maximum(self.beyond, 0) + max(float(ndtri(confidence)), 0) * self.beyond_sd
+        return most if most.sum() <= MOST_UNSEEN else np.full(2, np.inf)
 
     @np.errstate(all="ignore")
     def mean(self, z, confidence, sampling=False):
@@ -119,7 +116,7 @@ class RankMoments:
             return float(self.ends[0]), -math.inf, math.inf
         drawn = sampling * self.clipped[1] / self.n
         around = z * math.hypot(self.noise[0], math.sqrt(drawn)) + self.inside[0]
-        low, high = self._unseen(confidence) * self.far
+        low, high = self.unseen(confidence) * self.far
         places = self.value[0] + np.array([0, -around - low, around + high])
         ends = self.ends / 2
         return tuple((2 * (ends[0] + (ends[1] - ends[0]) * places)).tolist())
@@ -132,7 +129,7 @@ class RankMoments:
         mean, v = self.clipped
         drawn = sampling * max(v * (max(mean, 1 - mean) ** 2 - v), 0) / self.n
         around = z * math.hypot(self.noise[1], math.sqrt(drawn)) + self.inside[1]
-        far = self._unseen(confidence) @ np.square(self.far + np.array([mean, 1 - mean]))
+        far = self.unseen(confidence) @ np.square(self.far + np.array([mean, 1 - mean]))
         squares = np.sqrt([self.value[1], max(v - around, 0), v + around + far])
         return tuple((2 * (self.ends[1] / 2 - self.ends[0] / 2) * squares).tolist())
 
