@@ -7,7 +7,8 @@ building blocks below, and let :func:`skdp.audit.check_private_estimator` try to
 from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.gate._curator import Curator, Release
-from skdp.kernel._statistic import OneCell, Statistic, certified, public
+from skdp.kernel._plain import public
+from skdp.kernel._statistic import OneCell, Statistic, certified
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Noisy, Table
 from skdp.mechanisms import ball_rows, ball_sum, box_rows, finite_rows, gram_sum, row_norms

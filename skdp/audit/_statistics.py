@@ -13,7 +13,8 @@ from skdp.audit._checks_common import require, small
 from skdp.audit._draw import AuditRandom
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.kernel._codec import decoded, encoded
-from skdp.kernel._statistic import Choice, Offer, Shape, registered
+from skdp.kernel._plain import registered
+from skdp.kernel._statistic import Choice, Offer, Shape
 from skdp.kernel._table import Table, replaced_table
 from skdp.readers._persons import unweighted_rows
 

@@ -7,7 +7,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.estimator._weights_mixin import WeightsMixin
-from skdp.kernel._statistic import Rule, public
+from skdp.kernel._plain import public
+from skdp.kernel._statistic import Rule
 from skdp.mechanisms import finite_rows
 from skdp.readers._dated import Dated
 from skdp.table._batched import apply_batched, sum_of_pieces, transforms_pieces

@@ -14,7 +14,8 @@ from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_b
 from skdp.covariance._engine import covariance_plan, private_covariance
 from skdp.covariance._private_covariance import rule_of_matrix
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.kernel._statistic import RowMap, public, refuse
+from skdp.kernel._plain import public, refuse
+from skdp.kernel._statistic import RowMap
 from skdp.location._public import bounds_vectors
 from skdp.table._batched import apply_batched, transforms_pieces
 from skdp.table._row_methods import MeanScoreMixin

@@ -8,9 +8,7 @@ from skdp.kernel._plain import Checked, PerColumn, made_of, public, within
 
 DROP = 2.0  # rows beyond twice the reach are outliers: dropped, not clipped into a ring
 FARTHEST_REACH = 8.0  # largest reach, in radii
-LIMIT = (
-    DROP * FARTHEST_REACH
-)  # radii from the centre within which all kept rows and all centres lie
+LIMIT = DROP * FARTHEST_REACH  # radii from the centre within which kept rows and centres lie
 SMALLEST, LARGEST = 2.0**-1000, 2.0**1000
 
 

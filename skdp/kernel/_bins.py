@@ -158,9 +158,8 @@ class OctaveCells(Checked):
 
     def counts(self, x):
         """Return the histogram of a one-dimensional array of finite numbers."""
-        return self.of_codes(
-            np.bincount(_codes(x, self.halvings), minlength=CODES << self.halvings)
-        )
+        codes = np.bincount(_codes(x, self.halvings), minlength=CODES << self.halvings)
+        return self.of_codes(codes)
 
     def of_codes(self, of_codes):
         """Return the histogram from the numbers of signs and magnitudes, see :func:`_codes`."""

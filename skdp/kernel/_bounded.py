@@ -1,13 +1,13 @@
 """Moments of columns between bounds: integers whose length is known exactly."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import PerColumn, within
-from skdp.kernel._statistic import Statistic, grid_bits, public, refuse
+from skdp.kernel._plain import PerColumn, public, refuse, within
+from skdp.kernel._statistic import Statistic, grid_bits
 from skdp.mechanisms import _compiled, finite_rows
 
 BITS, NOISE_BITS = 30, 44  # of a row, at most; of the noise, at most
@@ -67,8 +67,17 @@ class Ends(ColumnsOnGrid):
         return tuple(np.asarray(one, dtype=np.float64) for one in (self.low, self.high))
 
 
+@dataclass(frozen=True)
 class Between(Ends):
     """Sums of functions of the places of entries between ``low`` and ``high``."""
+
+    # both (d,): entries outside are clipped. With w in [0, 1] the place of an entry, t = 2 w - 1
+    low: PerColumn
+    high: PerColumn
+    degree: Degree
+    pure: bool = False
+    bits: int | None = None
+    entries: bool = False  # whether a gap is one of its own column
 
     def check(self, shape):
         super().check(shape)
@@ -103,14 +112,6 @@ class Powers(Between):
     own: a column has at most ``sqrt((G + degree - 1)^2 + K^2)`` in l2, ``G + K`` in l1, and all
     together the root of d, and d, times that.
     """
-
-    # both (d,): entries outside are clipped. With w in [0, 1] the place of an entry, t = 2 w - 1
-    low: PerColumn
-    high: PerColumn
-    degree: Degree
-    pure: bool = False
-    bits: int | None = None
-    entries: bool = False  # whether a gap is one of its own column
 
     @property
     def constant(self):
@@ -191,14 +192,6 @@ class Bernstein(Between):
     the square, and so does d G^2, as the columns lie side by side. By ``entries`` a gap (NaN or
     infinity) adds nothing to its own column.
     """
-
-    # as for :class:`Powers`
-    low: PerColumn
-    high: PerColumn
-    degree: Degree
-    pure: bool = True
-    bits: int | None = None
-    entries: bool = False  # whether a gap is one of its own column
 
     @property
     def squared_l2(self):

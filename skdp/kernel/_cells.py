@@ -7,8 +7,8 @@ from typing import Annotated
 import numpy as np
 
 from skdp.kernel._keyed_rows import listed, numbering_of
-from skdp.kernel._plain import Checked, made_of, rising, whole, within
-from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse
+from skdp.kernel._plain import Checked, made_of, public, refuse, rising, whole, within
+from skdp.kernel._statistic import MOST_CELLS, RowMap
 from skdp.mechanisms._weighed import weighed
 from skdp.readers import map_merge
 from skdp.readers._kept import array_of, blocks_by_weight

@@ -10,9 +10,9 @@ import numpy as np
 from skdp.kernel._ball_cover import DROP, LIMIT, LocatedBall
 from skdp.kernel._clusters import Nearest, NearestLifted, by_label
 from skdp.kernel._lattice import CELLS, Directions, Lattice, projected
-from skdp.kernel._plain import Points, Vector, positive, within
-from skdp.kernel._statistic import Statistic, public, refuse
-from skdp.kernel._sums import room_bits
+from skdp.kernel._plain import Points, Vector, positive, public, refuse, within
+from skdp.kernel._statistic import Statistic
+from skdp.kernel._sums import BallProducts, room_bits
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._rows import Ball
@@ -204,16 +204,13 @@ class LocatedGram(_Moments):
     clip: float  # in radii
     directions: Directions | None = None  # of the coordinates; None for those of the table
     bits: int | None = None
+    squared_l2 = BallProducts.squared_l2
 
     def check(self, shape):
         super().check(shape)
         with np.errstate(over="ignore"):
             radius = self.located.radius * np.float64(self.clip)
         refuse(not 0 < radius < math.inf, "a clip radius that is a number")
-
-    @property
-    def squared_l2(self):
-        return 16**self.bits
 
     @np.errstate(all="ignore")
     def total(self, block):

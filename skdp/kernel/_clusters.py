@@ -10,8 +10,8 @@ import numpy as np
 from skdp.kernel._ball_cover import BallCover, LocatedBall, lengths
 from skdp.kernel._bins import LogBins
 from skdp.kernel._lattice import Lattice, Subspace
-from skdp.kernel._plain import Points, Vector, made_of, once, whole, within
-from skdp.kernel._statistic import OneCell, Rule, public, refuse
+from skdp.kernel._plain import Points, Vector, made_of, once, public, refuse, whole, within
+from skdp.kernel._statistic import OneCell, Rule
 from skdp.mechanisms import ball_rows, finite_rows
 
 LINE_BITS, DIRECTION_BITS = 20, 28

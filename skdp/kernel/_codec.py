@@ -7,8 +7,7 @@ from math import prod
 
 import numpy as np
 
-from skdp.kernel._plain import name_of
-from skdp.kernel._statistic import TYPES, refuse, registered
+from skdp.kernel._plain import TYPES, name_of, refuse, registered
 
 DTYPES = {"<f8", "<f4", "<i8", "<u8", "<i4", "<u4", "<i2", "<u2", "|i1", "|u1", "|b1"}
 MOST_ENTRIES = 2**26

@@ -12,12 +12,14 @@ from skdp.kernel._plain import (
     distinct,
     each,
     made_of,
+    public,
+    refuse,
     rising,
     whole,
     within,
 )
 from skdp.kernel._ranks import MODES, ranks_of
-from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, Statistic, public, refuse
+from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, Statistic
 from skdp.mechanisms import _compiled
 from skdp.readers._strips import STRIP, strips
 
@@ -83,11 +85,9 @@ class ColumnCells(OnePerColumn):
 
     def _count_codes(self, block, halvings, counts):
         """Add the counts of cells by the compiled loops."""
-        k, shift = len(self.cells), MANTISSA - halvings
+        k, shift, fields = len(self.cells), MANTISSA - halvings, (self.center, self.unit)
         codes = np.zeros((k, (CODES << halvings) + APART), dtype=np.int64)
-        center, unit = (
-            np.zeros(k) if x is None else _compiled.plain(x) for x in (self.center, self.unit)
-        )
+        center, unit = (np.zeros(k) if x is None else _compiled.plain(x) for x in fields)
         columns, mode = _compiled.plain(self.columns, np.int64), MODES.index(self.rows)
         for _, x in _compiled.plain_parts(block):
             _compiled.loops.codes(x, columns, center, unit, codes, x.shape[1], mode, shift)

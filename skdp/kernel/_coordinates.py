@@ -6,8 +6,8 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import Columns, PerColumn, Points
-from skdp.kernel._statistic import RowMap, Shape, public, refuse
+from skdp.kernel._plain import Columns, PerColumn, Points, public, refuse
+from skdp.kernel._statistic import RowMap, Shape
 from skdp.mechanisms import _compiled
 from skdp.mechanisms._norms import finite_rows, polar, products
 from skdp.mechanisms._tables import blocks
@@ -196,9 +196,8 @@ def boxed(block, low, high, center=None, unit=None, *, entries=False):
     """
     y, center = np.empty((len(block), len(low))), np.empty(0) if center is None else center
     if _compiled.loops is not None:
-        columns = [
-            _compiled.plain(x) for x in (low, high, center, center if unit is None else unit)
-        ]
+        fields = low, high, center, center if unit is None else unit
+        columns = [_compiled.plain(x) for x in fields]
         for part, x in _compiled.plain_parts(block):
             _compiled.loops.boxed(x, *columns, y[part], x.shape[1], entries)
         return y

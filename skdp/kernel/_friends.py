@@ -9,9 +9,9 @@ from typing import Annotated
 import numpy as np
 
 from skdp.kernel._bins import LogBins
-from skdp.kernel._plain import ColumnTuple, once, within
+from skdp.kernel._plain import ColumnTuple, once, public, refuse, within
 from skdp.kernel._sampled import Conditional, Members, OfSample
-from skdp.kernel._statistic import MOST_CELLS, public, refuse
+from skdp.kernel._statistic import MOST_CELLS
 from skdp.kernel._sums import Count
 from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.kernel.pairs._ring import RING_SQUARED, ring_blocks

@@ -7,8 +7,8 @@ from typing import Annotated
 import numpy as np
 
 from skdp.kernel._coordinates import Coordinates, Design
-from skdp.kernel._plain import Vector, within
-from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.kernel._plain import Vector, public, refuse, within
+from skdp.kernel._statistic import Statistic
 from skdp.kernel._sums import GRID
 from skdp.mechanisms import _compiled, ball_rows, row_norms
 from skdp.mechanisms._norms import TINY, products
@@ -209,7 +209,7 @@ class LogitStep(OfModel):
         ball = Ball(1, len(self.B), center=0.0, radius=self.radius, bits=self.bits)
         numbers = ball.center, ball.gain, _compiled.plain(model[:, 0]), EXP, total
         of_rows = self.radius, *ball.top_and_longest, SHRINK, TINY, unit
-        told = of_rows, (LARGEST, STEPS, len(EXP) - 1), (self.gain, self.longest, 2**self.bits)
+        told = of_rows, (LARGEST, STEPS, FARTHEST * STEPS), (self.gain, self.longest, 2**self.bits)
         for _, v, codes in pairs:
             rare = np.empty(len(v), dtype=np.int64)
             if n := _compiled.loops.logit_step(v, codes, *numbers, rare, *told):

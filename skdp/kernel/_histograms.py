@@ -17,9 +17,11 @@ from skdp.kernel._plain import (
     each,
     made_of,
     once,
+    public,
+    refuse,
     within,
 )
-from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse, unit_bits
+from skdp.kernel._statistic import MOST_CELLS, RowMap, unit_bits
 from skdp.mechanisms import finite_rows
 from skdp.readers import ArrayRows, map_merge, weighed_sum
 from skdp.readers._norm_weights import weights_from_norms
@@ -166,8 +168,16 @@ def capped_sensitivity(per_user, per_cell):
     return Fraction(max(m, 2)), Fraction(max(squared, 2))
 
 
+class Capped(Checked):
+    """What counts a bounded number of rows of a user, and of those in one cell."""
+
+    def check(self, shape):
+        super().check(shape)
+        refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
+
+
 @public
-class OfUsers(Cells, RowMap):
+class OfUsers(Capped, Cells, RowMap):
     """The cells of at most ``per_user`` rows of every user, ``per_cell`` of them in a cell.
 
     A row of the view is a user; a user with too many rows keeps a random selection, by secret keys.
@@ -200,10 +210,6 @@ class OfUsers(Cells, RowMap):
     per_cell: int
     kind = "numbers"
     keyed = "rows of a user"  # secret keys decide which of them a user keeps
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
 
     def over(self, rows, coins):
         def statistic(start, block, keys):
@@ -262,7 +268,7 @@ class UserBlock:
 
 
 @public
-class UserCounts(CountsOnGrid):
+class UserCounts(Capped, CountsOnGrid):
     """How many rows lie in each cell, of every user a bounded number.
 
     **Privacy** (add or remove all rows of a user, or one row): :func:`capped_sensitivity`. Caps are
@@ -276,10 +282,6 @@ class UserCounts(CountsOnGrid):
     bits: int | None = None
     pure: bool = False  # whether the noise is Laplace's. Chosen by the kernel
     kind = "users"
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
 
     @property
     def most(self):

@@ -8,9 +8,9 @@ import numpy as np
 from skdp.kernel._plain import (
     Checked,
     ColumnTuple,
+    checked,
     made_of,
     numbered,
-    own,
     public,
     refuse,
     rising,
@@ -87,9 +87,7 @@ def names_of(table, labels, *, share, label, event):
     :meth:`skdp.base.Curator.names`. What is returned is sorted, equal labels once: True is 1, and
     rows with either count; so neither the order of rows nor that of the counts is in it.
     """
-    refuse(type(labels) is not ColumnLabels, "labels of columns are asked for")
-    labels = own(labels)
-    labels.check(table.shape)
+    labels = checked(labels, ColumnLabels, table.shape, "labels of columns are asked for")
     curator, log = table._curator, table._log
     refuse(not curator.plans(label, type(labels)), "the plan names another statistic")
     curator.afford(label, "gaussian", share)

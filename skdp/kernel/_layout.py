@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from skdp.kernel._statistic import public, refuse
+from skdp.kernel._plain import public, refuse
 
 LARGEST = 2**24  # coordinates of a release, and cells of a table
 WIDEST = 16  # attributes of a table
@@ -55,9 +55,8 @@ class Layout:
     def lengths(self):
         """Number of entries of every residual, set by set."""
         free = np.array(self.levels) - 1
-        return np.concatenate(
-            [np.prod(free[sets], axis=1, dtype=np.int64) for sets in self.subsets]
-        )
+        sizes = [np.prod(free[sets], axis=1, dtype=np.int64) for sets in self.subsets]
+        return np.concatenate(sizes)
 
     @cached_property
     def starts(self):

@@ -9,8 +9,8 @@ import numpy as np
 from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._lattice import Lattice
 from skdp.kernel._mixtures import MixtureFrame, densities, seen_frames
-from skdp.kernel._plain import made_of, within
-from skdp.kernel._statistic import Statistic, public
+from skdp.kernel._plain import made_of, public, within
+from skdp.kernel._statistic import Statistic
 from skdp.mechanisms._norms import fold
 
 STEPS = 2**8  # of a nat
@@ -74,5 +74,5 @@ def log_density(frame, Q):
     """
     squares = (fold(np.square(z).T) for z in frame.whitened(Q))
     top, parts = densities(frame.log_weights, squares)
-    levels = np.exp(np.arange(1, math.ceil(FINE * math.log(len(parts))) + 1) / FINE)
+    levels = np.exp((np.arange(math.ceil(FINE * math.log(len(parts)))) + 1) / FINE)
     return top + np.searchsorted(levels, sum(parts[1:], parts[0]), side="right") / FINE

@@ -10,8 +10,8 @@ from scipy.linalg import solve_triangular
 
 from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._lattice import BITS, UNIT, Lattice
-from skdp.kernel._plain import Checked, positive, within
-from skdp.kernel._statistic import Statistic, grid_bits, public, refuse
+from skdp.kernel._plain import Checked, positive, public, refuse, within
+from skdp.kernel._statistic import Statistic, grid_bits
 from skdp.mechanisms._norms import fold
 
 KINDS = "full", "tied", "diag", "spherical"

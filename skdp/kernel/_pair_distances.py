@@ -6,9 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import each, made_of, within
+from skdp.kernel._plain import each, made_of, public, refuse, within
 from skdp.kernel._residual_sums import OfCodes, are_codes, table_counts
-from skdp.kernel._statistic import MOST_CELLS, Statistic, public, refuse
+from skdp.kernel._statistic import MOST_CELLS, Statistic
 from skdp.readers import weighed_sum
 
 MOST_ROWS = 2.0**36  # that a field may tell: sums of 2^24 cells then fit into 63 bits

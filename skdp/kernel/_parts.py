@@ -5,7 +5,8 @@ import json
 import numpy as np
 
 from skdp.kernel._codec import encoded
-from skdp.kernel._statistic import Rule, own, refuse
+from skdp.kernel._plain import checked, refuse
+from skdp.kernel._statistic import Rule
 from skdp.kernel._table import Noisy
 from skdp.readers import weighed_sum
 
@@ -23,12 +24,10 @@ class Parts:
     """
 
     def __init__(self, table, rule, n_parts):
-        refuse(rule is not None and not isinstance(rule, Rule), "sets are made by a Rule")
         refuse(type(n_parts) is not int or n_parts < 1, "a number of sets is a positive integer")
         refuse(rule is None and n_parts != 1, "without a rule all rows are one set")
         if rule is not None:
-            rule = own(rule)
-            rule.check(table.shape)
+            rule = checked(rule, Rule, table.shape, "only registered rules")
         self._table, self._rule, self._n_parts, self._known = table, rule, n_parts, {}
 
     def ask(self, statistics, *, share, label):

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import within
-from skdp.kernel._statistic import OneCell, RowMap, public
+from skdp.kernel._plain import public, within
+from skdp.kernel._statistic import OneCell, RowMap
 from skdp.kernel._table import Table
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._weighed import weighed

@@ -143,8 +143,8 @@ def _within(low, high, x, name, sizes):
 
 
 def positive(x, name, sizes=None):
-    """Refuse numbers that are not positive."""
-    refuse(not (np.asarray(x) > 0).all(), f"{name} is positive")
+    """Refuse a number that is not positive."""
+    refuse(not x > 0, f"{name} is positive")
 
 
 def each(*words):
@@ -255,6 +255,14 @@ def own(x):
     generic = isinstance(x, np.generic) and type(x) is x.dtype.type
     refuse(not generic and type(x) not in PLAIN, "a field of another type")
     return PYTHON.get(x.dtype.kind, lambda x: x)(x) if generic else x
+
+
+def checked(x, kind, shape, text):
+    """Return a copy, which nobody can change, of a public x of a kind that fits a Shape."""
+    refuse(not (isinstance(x, kind) and registered(x)), text)
+    x = own(x)
+    x.check(shape)
+    return x
 
 
 def _wide(dtype):

@@ -13,10 +13,12 @@ from skdp.kernel._plain import (
     ColumnTuple,
     PerColumn,
     Vector,
+    public,
+    refuse,
     whole,
     within,
 )
-from skdp.kernel._statistic import Choice, OnePerColumn, Statistic, public, refuse
+from skdp.kernel._statistic import Choice, OnePerColumn, Statistic
 from skdp.mechanisms import _compiled, finite_rows
 from skdp.readers._levels import order_of_floats, places
 from skdp.readers._strips import strips
@@ -59,11 +61,9 @@ def ranks_of(block, columns, starts, edges, rows, center=None, unit=None, *, dis
     counts, n = np.zeros(len(edges), dtype=np.int64), 0
     center, unit = (np.zeros(k) if x is None else _compiled.plain(x) for x in (center, unit))
     columns, starts = (_compiled.plain(x, np.int64) for x in (columns, starts))
-    options, edges = (MODES.index(rows), distances), _compiled.plain(edges)
+    fields = columns, starts, _compiled.plain(edges), center, unit, counts
     for _, x in _compiled.plain_parts(block):
-        n += _compiled.loops.ranks(
-            x, columns, starts, edges, center, unit, counts, x.shape[1], *options
-        )
+        n += _compiled.loops.ranks(x, *fields, x.shape[1], MODES.index(rows), distances)
     for first, end in pairwise(starts.tolist()):
         if end - first > COMPARED:  # each entry was counted at one edge alone
             np.cumsum(counts[first:end], out=counts[first:end])

@@ -5,13 +5,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import prod, sqrt
 
 import numpy as np
 
 from skdp.kernel._layout import Layout, check_layout, set_numbers
+from skdp.kernel._plain import public, refuse
 from skdp.kernel._residual_sums import are_codes, integer_residuals, squared_lengths
-from skdp.kernel._statistic import ROOM, Statistic, public, refuse, unit_bits
+from skdp.kernel._statistic import ROOM, Statistic, unit_bits
 from skdp.readers import ArrayRows
 from skdp.readers._norm_weights import weights_from_norms
 
@@ -40,7 +40,7 @@ def weighed_by_residuals(rows, layout, gains, squares, squared_sensitivity):
         return rows
     alpha, size = _factors(layout, gains, squares)
     kind = np.min_scalar_type(max(layout.levels))
-    least = sqrt(squared_sensitivity) * (1 - ROUNDING)
+    least = math.sqrt(squared_sensitivity) * (1 - ROUNDING)
 
     def cells(block):
         known = are_codes(block, layout.levels)[:, None]
@@ -57,7 +57,7 @@ def weighed_by_residuals(rows, layout, gains, squares, squared_sensitivity):
                 for levels, column in zip(shape, columns, strict=True):
                     at = at * levels
                     at += cells[column]
-                pairs = persons.squares_at(at, prod(shape))
+                pairs = persons.squares_at(at, math.prod(shape))
                 total += alpha[number] * pairs
                 most += size[number] * pairs
         rounding = (len(alpha) + 64) * 8 * ROUNDING
@@ -73,7 +73,7 @@ def _factors(layout, gains, squares):
     alpha, size = np.zeros(len(largest)), np.zeros(len(largest))
     for shape, sets, numbers in layout.groups:
         for inside in product((False, True), repeat=len(shape)):
-            factor = prod(-1 / n for n, i in zip(shape, inside, strict=True) if not i)
+            factor = math.prod(-1 / n for n, i in zip(shape, inside, strict=True) if not i)
             margins = set_numbers(layout, sets[:, np.flatnonzero(inside)])
             np.add.at(alpha, margins, factor * largest[numbers])
             np.add.at(size, margins, abs(factor) * largest[numbers])
@@ -247,9 +247,8 @@ class RangeResiduals(Statistic):
         valid = are_codes(block, self.levels)
         weights = (np.ones(len(block)) if weights is None else weights)[valid].astype(np.int64)
         parts = [np.array([self.gain * int(weights.sum())])]
-        for column, n_levels, moves in zip(
-            block[valid].T, self.levels, self._by_level, strict=True
-        ):
+        columns = zip(block[valid].T, self.levels, self._by_level, strict=True)
+        for column, n_levels, moves in columns:
             counts = np.bincount(column.astype(np.int64), weights, minlength=n_levels)
             parts.append(moves @ counts.astype(np.int64))
         return np.concatenate(parts)

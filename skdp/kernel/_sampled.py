@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from skdp.kernel._keyed_rows import limit_of
-from skdp.kernel._plain import Checked
-from skdp.kernel._statistic import Statistic, public, refuse, tame
+from skdp.kernel._plain import Checked, public, refuse, tame
+from skdp.kernel._statistic import Statistic
 from skdp.kernel._table import Table
 from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.kernel.pairs._ring import ring_order

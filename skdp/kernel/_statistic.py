@@ -7,33 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.kernel._plain import TYPES, Checked, own, public, refuse, registered, tame
+from skdp.kernel._plain import Checked, refuse
 from skdp.mechanisms._exact import sqrt_up
 from skdp.readers._rows import MappedRows
-
-__all__ = [
-    "MOST_CELLS",
-    "ROOM",
-    "TYPES",
-    "Checked",
-    "Choice",
-    "Offer",
-    "OnBall",
-    "OneCell",
-    "OnePerColumn",
-    "RowMap",
-    "Rule",
-    "Shape",
-    "Statistic",
-    "certified",
-    "grid_bits",
-    "own",
-    "public",
-    "refuse",
-    "registered",
-    "tame",
-    "unit_bits",
-]
 
 MOST_CELLS = 2**24  # of a histogram
 

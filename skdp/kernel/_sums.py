@@ -8,8 +8,18 @@ from typing import Annotated
 import numpy as np
 
 from skdp.kernel._bins import LogBins
-from skdp.kernel._plain import Columns, PerColumn, distinct, once, positive, whole, within
-from skdp.kernel._statistic import OnBall, OneCell, Statistic, grid_bits, public, refuse, unit_bits
+from skdp.kernel._plain import (
+    Columns,
+    PerColumn,
+    distinct,
+    once,
+    positive,
+    public,
+    refuse,
+    whole,
+    within,
+)
+from skdp.kernel._statistic import OnBall, OneCell, Statistic, grid_bits, unit_bits
 from skdp.kernel._table import opened
 from skdp.mechanisms import ball_sum, box_rows, finite_rows, gram_sum, row_norms
 from skdp.mechanisms._exact import sqrt_up

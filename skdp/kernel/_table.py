@@ -10,17 +10,8 @@ import numpy as np
 from skdp.kernel._keyed_rows import keyed_rows, numbering_of
 from skdp.kernel._labels import names_of
 from skdp.kernel._log import Log, Noisy
-from skdp.kernel._statistic import (
-    Choice,
-    Offer,
-    RowMap,
-    Rule,
-    Shape,
-    Statistic,
-    own,
-    refuse,
-    registered,
-)
+from skdp.kernel._plain import checked, refuse
+from skdp.kernel._statistic import Choice, Offer, RowMap, Rule, Shape, Statistic
 from skdp.kernel._totals import levels_of, sets_of, totals
 from skdp.readers._persons import representatives_of, unweighted_rows
 from skdp.utils._private_state import Local
@@ -201,13 +192,11 @@ class Table:
             return names_of(self, labels, share=share, label=label, event=event)
 
     def _checked(self, statistic, label=None):
-        """Return a copy of a question that fits rows and plan: nobody can change it any more."""
-        wrong = not (isinstance(statistic, self._answers) and registered(statistic))
-        refuse(wrong, "only registered statistics are answered")
+        """Return a copy of a question that fits rows and plan."""
+        text, shape = "only registered statistics are answered", self._shape_for(statistic)
+        statistic = checked(statistic, self._answers, shape, text)
         planned = label is None or self._curator.plans(label, type(statistic))
         refuse(not planned, "the plan names another statistic")
-        statistic = own(statistic)
-        statistic.check(self._shape_for(statistic))
         return statistic
 
     def _shape_for(self, statistic):
@@ -240,9 +229,7 @@ class Table:
 
     def map(self, row_map):
         """Return the Table of what a :class:`RowMap` makes of every row."""
-        refuse(not (isinstance(row_map, RowMap) and registered(row_map)), "only registered views")
-        row_map = own(row_map)
-        row_map.check(self.shape)
+        row_map = checked(row_map, RowMap, self.shape, "only registered views")
         if row_map.keyed is None:
             return self._view(row_map.over(self._rows))
         self._log.keyed(row_map.keyed, numbering_of(self._rows))
@@ -267,9 +254,7 @@ class Table:
             Derived from Local; it is made of an array with the set of every row of the table.
         """
         refuse(not issubclass(kind, Local), "what is private is kept by a Local")
-        refuse(not (isinstance(rule, Rule) and registered(rule)), "only registered rules")
-        rule = own(rule)
-        rule.check(self.shape)
+        rule = checked(rule, Rule, self.shape, "only registered rules")
         return kind(sets_of(self._rows, rule))
 
     def sample(self, size, n_rows):

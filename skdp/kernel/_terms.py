@@ -7,16 +7,8 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import Checked, rising, within
-from skdp.kernel._statistic import (
-    MOST_CELLS,
-    OneCell,
-    OnePerColumn,
-    Statistic,
-    certified,
-    public,
-    refuse,
-)
+from skdp.kernel._plain import Checked, public, refuse, rising, within
+from skdp.kernel._statistic import MOST_CELLS, OneCell, OnePerColumn, Statistic, certified
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from skdp.kernel._codec import encoded
-from skdp.kernel._statistic import own
+from skdp.kernel._plain import own
 from skdp.readers import map_merge, weighed_sum
 from skdp.readers._levels import Levels
 from skdp.readers._persons import unweighted_rows
@@ -26,11 +26,12 @@ def totals(rows, statistics):
         names = [_name(one) for one in statistics]
         if all(name in known for name in names):
             return [known[name].copy() for name in names]
-    if any(hasattr(one, "over") for one in statistics):
-        return [total for one in statistics for total in _totals(rows, one)]
     if len(statistics) == 1:
-        return [weighed_sum(rows, Total(statistics[0]))]
-    return weighed_sum(rows, Totals(tuple(statistics)))
+        (one,) = statistics
+        return [one.over(rows) if hasattr(one, "over") else weighed_sum(rows, Total(one))]
+    if any(hasattr(one, "over") for one in statistics):
+        return [totals(rows, [one])[0] for one in statistics]
+    return weighed_sum(rows, partial(_sums, statistics))
 
 
 def levels_of(rows):
@@ -42,8 +43,8 @@ def _name(statistic):
     return json.dumps(encoded(statistic))
 
 
-def _totals(rows, one):
-    return [one.over(rows)] if hasattr(one, "over") else totals(rows, [one])
+def _sums(statistics, start, block):
+    return [np.asarray(one.total(block)) for one in statistics]
 
 
 class Total:
@@ -61,26 +62,10 @@ class Total:
         return np.asarray(self._statistic.weighed_total(block, weights))
 
 
-class Totals:
-    """Several statistics of the same pieces."""
-
-    def __init__(self, statistics):
-        self._statistics = statistics
-
-    def __call__(self, start, block):
-        return [np.asarray(one.total(block)) for one in self._statistics]
-
-
 def sets_of(rows, rule):
     """Return the set of every row of the whole table, in its order: as private as the rows."""
-    return np.concatenate(map_merge(unweighted_rows(rows), SetsOf(rule), list.__add__))
+    return np.concatenate(map_merge(unweighted_rows(rows), partial(_sets, rule), list.__add__))
 
 
-class SetsOf:
-    """The sets of the rows of a piece, a list: picklable, no closure."""
-
-    def __init__(self, rule):
-        self._rule = rule
-
-    def __call__(self, start, block):
-        return [self._rule(block)]
+def _sets(rule, start, block):
+    return [rule(block)]

@@ -6,8 +6,8 @@ from skdp.kernel._ball_cover import BallCover
 from skdp.kernel._bins import LogBins
 from skdp.kernel._coordinates import SomeColumns, boxed
 from skdp.kernel._lattice import Lattice
-from skdp.kernel._plain import PerColumn
-from skdp.kernel._statistic import RowMap, public
+from skdp.kernel._plain import PerColumn, public
+from skdp.kernel._statistic import RowMap
 from skdp.mechanisms import row_norms
 from skdp.readers._rows import MappedRows, take
 

@@ -11,7 +11,8 @@ from skdp.columns import rank_steps
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Rows
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.kernel._statistic import RowMap, public, refuse
+from skdp.kernel._plain import public, refuse
+from skdp.kernel._statistic import RowMap
 from skdp.location._column_estimator import ColumnEstimator
 from skdp.location._public import bounds_vectors
 from skdp.location._quantiles import rank_rule

@@ -6,7 +6,8 @@ from functools import cache
 from skdp.denoising._base import Denoiser
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import PlanError
-from skdp.kernel._statistic import RowMap, refuse, registered
+from skdp.kernel._plain import refuse, registered
+from skdp.kernel._statistic import RowMap
 from skdp.marginals._levels import Bins
 
 __all__ = ["as_json", "estimator_of", "refuse_annex", "refuse_long"]

@@ -8,7 +8,7 @@ import traceback
 from itertools import islice
 
 from skdp.exceptions import BudgetExceeded, PlanError
-from skdp.kernel._statistic import TYPES, refuse
+from skdp.kernel._plain import TYPES, refuse
 from skdp.kernel._table import Table
 from skdp.remote._wire import heard, sent
 from skdp.utils._config import get_config

@@ -9,7 +9,8 @@ from skdp.accounting import Budget, PrivacyReport, Step
 from skdp.accounting._report import Charge
 from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._parts import Parts
-from skdp.kernel._statistic import Shape, refuse
+from skdp.kernel._plain import refuse
+from skdp.kernel._statistic import Shape
 from skdp.kernel._table import Table
 from skdp.readers._persons import NoisyUnitCount
 from skdp.utils._warnings import Doubt

@@ -23,7 +23,7 @@ from skdp.accounting import PrivacyLedger
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import PlanError
 from skdp.gate._curator import make_curator
-from skdp.kernel._statistic import refuse
+from skdp.kernel._plain import refuse
 from skdp.kernel._sums import Count
 from skdp.kernel._table import made_table
 from skdp.mechanisms import make_entropy

@@ -7,7 +7,8 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.cluster._parallel_search import ReleaseRequest, run_parallel
-from skdp.kernel._statistic import Rule, public
+from skdp.kernel._plain import public
+from skdp.kernel._statistic import Rule
 from skdp.kernel._sums import BallSum
 from skdp.kernel._table import Table
 from skdp.readers import ArrayRows

@@ -17,8 +17,9 @@ import numpy as np
 from skdp.accounting import Budget
 from skdp.audit._statistics import shape_of
 from skdp.kernel._coordinates import Frame
+from skdp.kernel._plain import own
 from skdp.kernel._sampled import Sample
-from skdp.kernel._statistic import Offer, own
+from skdp.kernel._statistic import Offer
 from tests.kernel._examples import all_examples, hostile
 from tests.kernel._examples_samples import OF_SAMPLES
 from tests.kernel.test_maps import MAPS

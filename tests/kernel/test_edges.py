@@ -1,10 +1,12 @@
 """Statistics at the edge of what their bounds and grids allow, by exact arithmetic."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from skdp.accounting import Budget
 from skdp.cluster._in_radii import half_widths
 from skdp.covariance._run import identity_frame
 from skdp.kernel._ball_cover import LocatedBall
@@ -12,8 +14,10 @@ from skdp.kernel._coordinates import Design
 from skdp.kernel._gradients import ONE, LogitIntercepts
 from skdp.kernel._histograms import OfUsers
 from skdp.kernel._layout import Layout
+from skdp.kernel._plain import own
 from skdp.kernel._residual_sums import Products, integer_helmert
-from skdp.kernel._statistic import Shape
+from skdp.kernel._residuals import Residuals, _factors, helmert_squares, residual_bits
+from skdp.kernel._statistic import Offer, Shape
 from skdp.kernel.pairs._distance import DistancePredicate
 from tests.kernel import mutants
 
@@ -46,16 +50,51 @@ def test_whose_rows_are_told_by_a_column_of_the_table(user, fits):
 
 
 @pytest.mark.parametrize("weights", [None, [199]])
-def test_residuals_of_large_tables_are_exact(weights):
+@pytest.mark.parametrize("first", [2, 300])
+def test_residuals_of_large_tables_are_exact(weights, first):
     # 199 rows at the last of 300 levels twice: 199 * 299^2 is odd and above 2^24
-    none, singles, pairs = np.zeros((1, 0), dtype=int), np.array([[0], [1]]), np.array([[0, 1]])
-    layout = Layout((300, 300), (none, singles, pairs))
-    codes = np.full((199 if weights is None else 1, 2), 299)
+    none, singles, pairs = (
+        np.zeros((1, 0), dtype=int),
+        np.array([[0], [1], [2]]),
+        np.array([[1, 2]]),
+    )
+    layout = Layout((first, 300, 300), (none, singles, pairs))
+    codes = np.full((199 if weights is None else 1, 3), (first - 1, 299, 299))
     total = Products(layout).sums(codes, None if weights is None else np.array(weights))
     column = integer_helmert(300)[:, 299].astype(object)
-    wanted = np.concatenate([[1], column, column, np.outer(column, column).ravel()]) * 199
+    one = integer_helmert(first)[:, first - 1]
+    wanted = np.concatenate([[1], one, column, column, np.outer(column, column).ravel()]) * 199
     assert max(abs(wanted)) > 2**24
     np.testing.assert_array_equal(total, wanted)
+
+
+def test_factors_of_pairs_of_rows_are_rounded_up():
+    layout = Layout((2, 3), (np.zeros((1, 0), dtype=int), np.array([[0], [1]]), np.array([[0, 1]])))
+    squares, rng = helmert_squares(layout), np.random.default_rng(0)
+    for _ in range(20):
+        gains = rng.integers(2**29, 2**30, size=len(squares))
+        alpha, size = _factors(layout, gains, squares)
+        exact = max(int(g) ** 2 * int(p) for g, p in zip(gains[-2:], squares[-2:], strict=True))
+        assert exact < Fraction(float(alpha[-1])) < exact * (1 + Fraction(1, 2**39))
+        assert alpha[-1] == size[-1] and alpha[0] < size[0]
+
+
+@pytest.mark.parametrize("epsilon", np.geomspace(1e-6, 3e-4, 25))
+def test_grids_of_residuals_suit_the_noise(epsilon):
+    layout = Layout((2, 3), (np.zeros((1, 0), dtype=int), np.array([[0], [1]])))
+    asked = Residuals(layout, np.array([0.5, 0.3, 0.2]))
+    budget = Budget.zcdp(float(epsilon), 1e-6)
+    told = asked.at(Offer(budget, Fraction(1, 3), 1))
+    assert told.bits == residual_bits(layout, asked.parts, math.sqrt(2 * budget.amount / 3)) < 30
+
+
+@pytest.mark.parametrize("x", [Fraction(3), Fraction(1, 3), Fraction(-7, 2), Fraction(0)])
+def test_fractions_are_copied(x):
+    copy = own((x,))[0]
+    assert copy == x and copy is not x
+    x._denominator = 0
+    with pytest.raises(ValueError, match="a fraction of nothing"):
+        own((x,))
 
 
 @pytest.mark.parametrize("d", [1, 2, 30])

@@ -17,7 +17,8 @@ from skdp.base import Budget, Plan, PrivateEstimator, Step
 from skdp.exceptions import PlanError
 from skdp.gate._curator import Curator
 from skdp.kernel._parts import Parts
-from skdp.kernel._statistic import Rule, public
+from skdp.kernel._plain import public
+from skdp.kernel._statistic import Rule
 from skdp.kernel._sums import BallSum, Count, KeptRows
 from skdp.kernel._table import Table, replaced_table
 from skdp.readers._rows import MappedRows, Source

@@ -10,8 +10,9 @@ from skdp.accounting import Budget
 from skdp.kernel._bins import LogBins, OctaveCells
 from skdp.kernel._bounded import Bernstein, BoundedSums, Powers
 from skdp.kernel._columns import ColumnBins, ColumnCells
+from skdp.kernel._plain import own
 from skdp.kernel._ranks import RankScores, Thresholds
-from skdp.kernel._statistic import Offer, Shape, own
+from skdp.kernel._statistic import Offer, Shape
 from skdp.kernel._sums import BoxProducts, Distances, LengthsNear
 
 ROWS = np.array([[x] for x in (-1e308, -200.0, -128.0, -0.5, 0.0, 0.1, 127.0, 200.0, 1e308)])

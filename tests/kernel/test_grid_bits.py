@@ -5,6 +5,7 @@ import math
 import pytest
 
 from skdp.kernel._statistic import ROOM, grid_bits, unit_bits
+from skdp.kernel._sums import room_bits
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,24 @@ def test_sums_of_persons_stay_below_the_room():
                 assert 2 ** (power * bits) * unit * max(n, 1.0) <= 2**ROOM <= 2**60
                 finer = power * (bits + 1) + unit_bits(unit) + math.ceil(math.log2(max(n, 1.0)))
                 assert finer > ROOM, "and the next finer one would not"
+
+
+@pytest.mark.parametrize(
+    ("noise", "unit", "bits"),
+    [
+        (2.0**60, 1, 1),
+        (2.0**39, 1, 1),
+        (2.0**38, 1, 2),
+        (1.0, 1, 20),
+        (2.0**30, 1, 10),
+        (2.0**30.5, 1, 9),
+        (2.0**30, 2**20, 10),
+        (2.0**30, 2**23, 7),
+        (1e-9, 2**40, 20),
+    ],
+)
+def test_grids_beside_noise(noise, unit, bits):
+    assert room_bits(noise, unit, 20) == bits
 
 
 @pytest.mark.parametrize(("unit", "bits"), [(1, 0), (2, 1), (3, 2), (1024, 10), (1025, 11)])

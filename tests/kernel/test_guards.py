@@ -166,6 +166,19 @@ def test_rows_are_drawn_with_the_probability_asked_for(monkeypatch, q):
     assert abs(count - q * n) < 5 * np.sqrt(q * (1 - q) * n)  # one run of 3.5 million alarms
 
 
+@pytest.mark.parametrize("persons", [False, True])
+@pytest.mark.parametrize("size", [500.0, 4000.0, 1e9])
+def test_samples_have_the_size_asked_for(size, persons):
+    n = 5000  # of 10 000 told: half of the size is met
+    whole = table(np.zeros((n, 2)), np.arange(n) if persons else None)
+    heads = 50.0 if persons else 10_000  # released: a sample goes by it
+    sample = whole.sample(size, 10_000)
+    q = min(1.0, size / heads)
+    assert sample.q == q and sample.n == q * heads
+    count = sample.ask(Members(), share=1, label="a").value[0]
+    assert abs(count - q * n) <= 5 * np.sqrt(q * (1 - q) * n)  # one run of 3.5 million alarms
+
+
 @pytest.mark.parametrize("dtype", [np.uint64, np.int8])
 def test_matrices_whose_squares_or_products_are_other_numbers_are_refused(dtype):
     asked = WeighedCells(np.array([0]), (np.array([0.0, 1, 2]),), (np.array([[100, 1]]),))

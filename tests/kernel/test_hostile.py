@@ -26,7 +26,8 @@ from skdp.kernel._cells import Binned, Codes
 from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._columns import ColumnCells
 from skdp.kernel._friends import HIndex, Ring, RingColumns, SparseRing
-from skdp.kernel._statistic import RowMap, Rule, Shape, Statistic, own, public
+from skdp.kernel._plain import own, public
+from skdp.kernel._statistic import RowMap, Rule, Shape, Statistic
 from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
 from skdp.kernel._table import Noisy, Table
 from skdp.mechanisms import make_entropy

@@ -5,7 +5,8 @@ import pytest
 
 from skdp.kernel._coordinates import BesideLine, Design, FeatureBox, Frame, InUnits, SomeColumns
 from skdp.kernel._gradients import LineGradients, LogitGradients
-from skdp.kernel._statistic import TYPES, RowMap
+from skdp.kernel._plain import TYPES
+from skdp.kernel._statistic import RowMap
 from skdp.kernel._views import Boxed, InBox, TheseColumns
 from skdp.kernel.applied._losses import KINDS, LossColumn
 from tests.kernel._examples import hostile, wild

@@ -1,6 +1,7 @@
 """What is asked of all rows of a sample moves by its bound at most: on all small tables."""
 
 import json
+import math
 import pickle
 from fractions import Fraction
 from importlib import import_module
@@ -12,8 +13,12 @@ import pytest
 
 from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._friends import HIndex, SoftCore, _Mean
+from skdp.kernel._plain import TYPES
 from skdp.kernel._sampled import OfSample, Sample
-from skdp.kernel._statistic import TYPES, Shape
+from skdp.kernel._statistic import Shape
+from skdp.kernel.pairs import _counting, _ring, _soft_core
+from skdp.kernel.pairs._distance import DistancePredicate
+from skdp.kernel.pairs._soft_core import soft_core_average, soft_core_sensitivity
 
 GRID = 0.0, 1.0, 1.5, 4.0
 HOSTILE = 0.0, -0.0, 1.0, np.inf, 1.7e308, -1.7e308, 5e-324
@@ -148,3 +153,41 @@ def test_a_soft_core_with_bounds_is_no_question():
     assert not issubclass(SoftCore, OfSample)
     assert TYPES["SoftCore"] is SoftCore and "_Mean" not in TYPES
     assert {*SoftCore.__dataclass_fields__} == {"radius", "count", "h"}
+
+
+@pytest.mark.parametrize("cls", OF_SAMPLES, ids=lambda cls: cls.__name__)
+def test_blocks_of_rows_are_as_good_as_all_at_once(monkeypatch, cls):
+    rng, d = np.random.default_rng(0), 3
+    one = Sample(rng.normal(size=(50, d)), rng.permutation(50).astype(np.uint64), 1.0, 50.0)
+    whole = [np.asarray(statistic.total(one)) for statistic in OF_SAMPLES[cls](d)]
+    for room in (_ring, _soft_core, _counting):
+        monkeypatch.setattr(room, "CELLS", 4 * d)
+    two = Sample(one.Z, one.keys, 1.0, 50.0)
+    for statistic, wanted in zip(OF_SAMPLES[cls](d), whole, strict=True):
+        np.testing.assert_array_equal(statistic.total(two), wanted)
+
+
+@pytest.mark.parametrize("n_rows", [2, 9, 10, 50])
+def test_a_ring_has_a_difference_for_every_row(monkeypatch, n_rows):
+    rng = np.random.default_rng(n_rows)
+    Z, order = rng.normal(size=(n_rows, 2)), rng.permutation(n_rows)
+    monkeypatch.setattr(_ring, "CELLS", 6)
+    told = np.concatenate([task() for task in _ring.ring_blocks(Z, order, np.array)])
+    np.testing.assert_array_equal(told, Z[order] - Z[np.roll(order, 1)])
+
+
+@pytest.mark.parametrize("d", [1, 4, 9])
+@pytest.mark.parametrize(("n_up", "h"), [(100, 99), (100, 60), (3, 3), (1, 1), (2**20, 2**20)])
+def test_the_bound_of_a_soft_core_by_its_formula(n_up, h, d):
+    root, grid = math.isqrt(d), 0.25
+    rho = Fraction(DistancePredicate(2.0).certified_radius(d)) / Fraction(grid) + root
+    t = 1 + Fraction(max(n_up - 1 - h, 0)) / (h - Fraction(n_up, 2))
+    exact = t / (h + t) * rho * (1 + Fraction(n_up - 1, 2 * h)) + root
+    told = soft_core_sensitivity(n_up=n_up, h_low=h, radius=2.0, grid=grid, d=d)
+    assert exact < Fraction(told) < exact * (1 + Fraction(1, 2**50))
+    X = np.random.default_rng(0).normal(size=(30, d))
+    friends = DistancePredicate(9.0).friends(X)
+    how = {"n_up": 40, "h_low": 25, "radius": 9.0}
+    average, weights = soft_core_average(X, friends, **how), np.clip(2 * friends - 40, 0, 10)
+    wanted = (weights @ np.floor(X / average.grid)) / weights.sum()
+    np.testing.assert_allclose(average.value, np.floor(wanted), atol=1.0)

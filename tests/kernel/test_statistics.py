@@ -20,7 +20,8 @@ from skdp.audit._statistics import (
     check_sums,
     shape_of,
 )
-from skdp.kernel._statistic import TYPES, Statistic
+from skdp.kernel._plain import TYPES
+from skdp.kernel._statistic import Statistic
 from tests._supervised import BoxMoments, ClassSums
 from tests.kernel._examples import all_examples
 from tests.privacy._ball_mean import UnitBallSum

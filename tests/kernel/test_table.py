@@ -10,9 +10,11 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator
 from skdp.kernel._bins import LogBins
 from skdp.kernel._codec import decoded, encoded
-from skdp.kernel._statistic import OneCell, Rule, Statistic, public
-from skdp.kernel._sums import BallSum, Count, Distances
+from skdp.kernel._plain import public
+from skdp.kernel._statistic import OneCell, Rule, Statistic
+from skdp.kernel._sums import BallSum, Count, Distances, RowsWithGaps
 from skdp.kernel._table import Noisy, Table
+from skdp.kernel._totals import asked_first, totals
 from skdp.readers import ArrayRows
 from skdp.readers._persons import NoisyUnitCount, Persons, weighed_rows
 
@@ -160,3 +162,13 @@ def test_fractions_cross_exactly(q):
 def test_histograms_ignore_cells_that_are_none():
     told = asked(table_of(ArrayRows(np.full((4, 2), np.nan))), Distances(ZERO, LogBins(1)))
     assert told[0].value.sum() == 0
+
+
+def test_sums_that_a_source_knows_are_not_added_up_again():
+    rows = ArrayRows(np.zeros((5, 2)))
+    rows.known = {name: np.array([77]) for name in asked_first([Count()])}
+    assert totals(rows, [Count()])[0].tolist() == [77]
+    assert totals(rows, [RowsWithGaps()])[0].tolist() == [0]
+    assert [one.tolist() for one in totals(rows, [Count(), RowsWithGaps()])] == [[5], [0]]
+    totals(rows, [Count()])[0][:] = 0
+    assert totals(rows, [Count(), Count()])[1].tolist() == [77]  # answers are copies

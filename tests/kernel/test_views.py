@@ -86,6 +86,12 @@ def test_one_use_of_keys_draws_rows_of_one_numbering():
     drawn.thinned(20, 50, use="another")
 
 
+def test_one_row_of_each_person_has_the_numbering_of_all_rows():
+    whole = table(np.arange(40.0).reshape(20, 2), np.arange(20) // 2)
+    first, second = whole.sample(5, 10), whole.drawn().sample(5, 10)
+    assert np.array_equal(first._sample.Z, second._sample.Z) and len(first._sample.Z)
+
+
 def test_children_of_one_label_have_keys_of_one_numbering():
     steps = Step("part", "child", times=3), Step("a", times=9)
     plan = Plan(Budget.gaussian(1.0, 1e-6), steps)

@@ -7,7 +7,8 @@ import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.kernel._statistic import Statistic, public
+from skdp.kernel._plain import public
+from skdp.kernel._statistic import Statistic
 from skdp.kernel._sums import Count
 from skdp.mechanisms import ball_rows, finite_rows
 

@@ -15,7 +15,7 @@ import pytest
 import skdp
 from skdp.accounting import PrivacyLedger
 from skdp.kernel._bins import LogBins
-from skdp.kernel._statistic import own
+from skdp.kernel._plain import own
 from skdp.kernel._sums import BallSum, Count, Distances
 from skdp.remote._wire import heard, sent
 from tests.remote._holder import holder, tables

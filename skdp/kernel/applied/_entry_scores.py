@@ -7,8 +7,8 @@ import numpy as np
 
 from skdp.kernel._bounded import OnGrid, short_pairs
 from skdp.kernel._coordinates import FeatureBox
-from skdp.kernel._plain import distinct, each, made_of, within
-from skdp.kernel._statistic import Checked, certified, public, refuse
+from skdp.kernel._plain import Checked, distinct, each, made_of, public, refuse, within
+from skdp.kernel._statistic import certified
 from skdp.mechanisms import finite_rows
 
 COUNT = 0.3  # weight of the count beside the scores of one column
@@ -87,7 +87,7 @@ class ScoreMoments(OnGrid):
         sums = np.zeros((self.n_groups, 2 * self.d + 1), dtype=np.int64)
         block = np.asarray(block, dtype=np.float64)
         there = finite_rows(block)
-        code = np.where(there, block[:, -1], -1)
+        code = block[:, -1]
         there &= (code >= 0) & (code < self.n_groups) & (code == np.floor(code))
         t, code = self.scores.of(block[there, :-1]), code[there].astype(np.int64)
         pair = short_pairs(self.grid * t, self.grid * (t * t - 1), (self.grid + 1) ** 2)

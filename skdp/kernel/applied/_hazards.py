@@ -1,16 +1,14 @@
 """Gradients and second derivatives of a proportional hazards model, row by row."""
 
 import math
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 
 from skdp.kernel._coordinates import Design, FeatureBox
-from skdp.kernel._gradients import LARGEST, STEPS, OfModel, squares
-from skdp.kernel._plain import distinct, rising, within
-from skdp.kernel._statistic import public, refuse
-from skdp.kernel._sums import GRID
+from skdp.kernel._gradients import LARGEST, STEPS, LogitStep, OfModel, squares
+from skdp.kernel._plain import distinct, public, refuse, rising, within
+from skdp.kernel._sums import BallProducts
 from skdp.mechanisms import finite_rows
 
 FARTHEST = 16  # of a score: hazards are 10^7 times larger or smaller
@@ -44,18 +42,11 @@ class HazardStep(OfModel):
     n: float  # number of rows, public or released
     bits: int | None = None
 
-    inner = FeatureBox.inner
+    inner, at, squared_l2 = FeatureBox.inner, LogitStep.at, BallProducts.squared_l2
 
     def check(self, shape):
         super().check(shape)
         refuse(len(self.times) < 2, "two times")
-
-    def at(self, offer):
-        return replace(self, bits=offer.bits(**GRID, power=2, n=self.n))
-
-    @property
-    def squared_l2(self):
-        return 16**self.bits
 
     @property
     def step(self):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.kernel._friends import OfRing
-from skdp.kernel._statistic import public
+from skdp.kernel._plain import public
 from skdp.mechanisms._norms import fold
 
 PER_OCTAVE, LIKENESS_CELLS, ABOVE = 4, 32, 8  # cells of a histogram, of which 8 are above 1
@@ -15,7 +15,7 @@ class RingLikeness(OfRing):
 
     Of a difference D of d entries, by size, the first counts ``(sum |D|)^2 / (d sum D^2)``, the
     second the product of its two middle entries over the mean of all squares. Cell i holds
-    ``(2^((7 - i) / 4), 2^((8 - i) / 4)]``; the last cell holds all that is smaller, and a
+    ``[2^((7 - i) / 4), 2^((8 - i) / 4))``; the last cell holds all that is smaller, and a
     difference of zeros, the first all that is larger.
 
     **Privacy** (add or remove one row; common rows share their keys): h is ``(e_i, e_k)``, one cell

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skdp.kernel._plain import refuse
-from skdp.kernel._statistic import RowMap, public
+from skdp.kernel._plain import public, refuse
+from skdp.kernel._statistic import RowMap
 
 MOST = 1e300
 KINDS = "residual", "absolute", "squared", "pinball", "target", "target squared", "covered"

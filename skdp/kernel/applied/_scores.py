@@ -5,8 +5,8 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import ColumnNumber, distinct, each, made_of, numbered, whole, within
-from skdp.kernel._statistic import OneCell, Rule, Statistic, public, refuse
+from skdp.kernel._plain import distinct, each, made_of, numbered, public, refuse, whole, within
+from skdp.kernel._statistic import OneCell, Rule, Statistic
 from skdp.kernel._terms import ClassCounts
 from skdp.mechanisms import finite_rows
 
@@ -24,7 +24,7 @@ class OfLevel(Rule):
     **Privacy**: a function of the row.
     """
 
-    column: ColumnNumber
+    column: Annotated[int, numbered]
     n_levels: Annotated[int, within(1, MOST_LEVELS)]
 
     def __call__(self, block):
@@ -101,7 +101,7 @@ class PrefixCells(Statistic):
 
     def check(self, shape):
         super().check(shape)
-        refuse(not self.columns or not 1 <= self._bins <= 2**13 + 4, "1 to 2^13 + 4 bins")
+        refuse(not 1 <= self._bins <= 2**13 + 4, "1 to 2^13 + 4 bins")
 
     @property
     def _bins(self):
@@ -182,5 +182,5 @@ class ConfusionCells(OneCell):
     def cells(self, block):
         block = np.asarray(block)
         code = ClassCounts(self.n_classes, whole=True).cells(block)
-        largest = np.argmax(np.where(np.isfinite(block[:, :-1]), block[:, :-1], 0), axis=1)
+        largest = np.argmax(block[:, :-1], axis=1)
         return np.where(code < 0, -1, code * self.n_classes + largest)
