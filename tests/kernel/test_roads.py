@@ -9,6 +9,7 @@ from skdp.kernel import _bounded
 from skdp.kernel._ball_cover import LIMIT, BallCover, LocatedBall
 from skdp.kernel._bounded import BoxedSquares, Powers
 from skdp.kernel._cells import Binned, Codes, cell_numbers
+from skdp.kernel._histograms import OfUsers, UserCounts
 from skdp.kernel._lattice import Lattice
 from skdp.kernel._persons import CappedPersons, PersonsWithMore, persons_table
 from skdp.kernel._terms import FeatureCells
@@ -110,3 +111,23 @@ def test_rows_of_a_place_are_compared_with_centres_near_it(distance, seen):
     (first, at_home), (second, at_away) = Lattice(BallCover((home, away), 9.0, 1.0)).points(y)
     assert first.tolist() == [0] and second.tolist() == ([1, 2] if seen else [1])
     assert len(at_home) == 1 and len(at_away) == len(second) and LIMIT == 16.0
+
+
+@pytest.mark.parametrize(("per_user", "per_cell"), [(99, 99), (3, 3), (3, 1), (1, 1)])
+def test_users_keep_as_many_rows_as_the_caps_say(per_user, per_cell):
+    rng = np.random.default_rng(0)
+    user, cell = rng.integers(0, 9, size=200), rng.integers(-1, 4, size=200)
+    block = np.column_stack([cell + 0.5, user])
+    block[:5, 0] = np.nan
+    asked = OfUsers((0,), (np.arange(4.0),), (False,), 1, per_user, per_cell)  # cells 0 to 2
+    view = table(block).map(asked)
+    there = (cell >= 0) & (cell < 3) & (np.arange(200) >= 5)
+    table_of = np.zeros((9, 3), dtype=int)
+    np.add.at(table_of, (user[there], cell[there]), 1)
+    kept = [view._rows._block[[i]].cells for i in range(9)]
+    for own, has in zip(kept, table_of, strict=True):
+        counts = np.bincount(own, minlength=3)
+        assert (counts <= np.minimum(has, per_cell)).all()
+        assert counts.sum() == min(per_user, np.minimum(has, per_cell).sum())
+    told = view.ask(UserCounts(3, per_user, per_cell), share=1, label="a")
+    np.testing.assert_array_equal(told.real, sum(np.bincount(own, minlength=3) for own in kept))
