@@ -48,8 +48,8 @@ class Model:
     # each of shape (n_outputs, n_cells): second derivatives of the cells at the last step
     weights: list
     pairs: tuple = ()  # the Pair of every table beyond those of the features
-    # what clipping takes off the length of a residual, on average, in steps of a score
-    cut: float = 0.0
+    # by how much the mean of all scores may be off, as noise and clipping tell, in steps
+    off: float = 0.0
 
     @classmethod
     def start(cls, intercept, sizes):
@@ -92,13 +92,13 @@ class Model:
         )
 
     @property
-    def is_cut(self):
-        """Whether clipping may move all predictions by more than they differ from each other."""
+    def is_off(self):
+        """Whether noise or clipping may move all predictions by more than they differ."""
         explained = sum(
             float(weights[0] @ np.square(table[0]) / weights[0].sum())
             for weights, table in zip(self.weights, self.tables, strict=True)
         )
-        return self.cut**2 > explained
+        return self.off**2 > explained
 
     @property
     def scores(self):

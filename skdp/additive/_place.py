@@ -42,6 +42,10 @@ class TargetScale:
     unit: float
     reach: float = LARGEST
 
+    def least(self, of_unit):
+        """Return the least radius of residuals, in such integers: rows lie a released unit away."""
+        return of_unit if self.reach == LARGEST else 1
+
     def steps(self, of_unit):
         """Return the map of targets to integers, so many to the unit."""
         return Steps(self.centre, self.unit, self.reach, of_unit)

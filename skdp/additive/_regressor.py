@@ -55,8 +55,8 @@ BESIDE = (
     "no feature exceeds the noise in what the line leaves: predictions are the line. Use a "
     "larger epsilon, more rows or fewer columns"
 )
-TAIL = (
-    "a long tail of the targets, or one that noise may hide, moves predictions by more than "
+OFF = (
+    "noise, or a long tail of the targets that it may hide, moves all predictions by more than "
     "features tell. Take logarithms, or use a larger epsilon or more rows"
 )
 SLOPES = (
@@ -298,8 +298,8 @@ class PrivateAdditiveRegressor(ExplainedVarianceMixin, RegressorMixin, AdditiveM
             )
             if not informative:
                 table.doubt(NOISE if straight is None else BESIDE)
-            elif straight is None and model.is_cut:
-                table.doubt(TAIL)
+            elif straight is None and model.is_off:
+                table.doubt(OFF)
         told, intercept = self._fitted(coding, edges, model, counts, Clipped)
         told |= self._in_unit(told, place.unit)
         line, start = fitted_line(straight, len(edges))

@@ -16,7 +16,7 @@ from skdp.additive._cycles import (
     false_alarm_bound,
     run_cycle,
 )
-from skdp.additive._numbers import mean_step, next_radius, release_lengths
+from skdp.additive._numbers import move_to_mean, next_radius, release_lengths
 from skdp.additive._rules import (
     CELL_COUNTS,
     FLOOR_OF_CLASSES,
@@ -149,7 +149,7 @@ class _Classes(_Fit):
 class _Numbers(_Fit):
     def __init__(self, table, edges, place, n):
         super().__init__(table, edges, place.steps(Clipped.one))
-        self.n = n
+        self.n, self.least = n, place.least(Clipped.one)
 
     def begin(self, counts, priors, ordered):
         self.model = Model.start([0], self.cells.shape.sizes)
@@ -165,7 +165,7 @@ class _Numbers(_Fit):
 
     def cycle(self, share, beside, n_tables):
         lengths = release_lengths(
-            self.cells, self.model.scores, around=self.around, share=beside / 2
+            self.cells, self.model.scores, around=self.around, share=beside / 2, least=self.least
         )
         left = float(self.cells.remaining)
         noise = math.sqrt(MOVES / left) * n_tables / self.table.budget.mu
@@ -176,11 +176,8 @@ class _Numbers(_Fit):
         self.step.most = radius * Clipped.step
         self.step.gain = math.sqrt(max(radius**2 - square, LEAST_SEEN * radius**2)) / Clipped.one
         link = HalfCircle(radius)
-        self.model.intercept += mean_step(
-            self.model, self.cells, Clipped(radius), n=self.n, share=beside / 2
-        )
+        move_to_mean(self.model, self.cells, lengths, n=self.n, share=beside / 2)
         run_cycle(self.model, self.cells, link, self.step, share=share)
-        self.model.cut = lengths.most_cut(radius) / self.n
 
     def end(self, left):
         pass

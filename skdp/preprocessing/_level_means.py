@@ -72,7 +72,9 @@ def number_means(table, sizes, place, n):
     left, mu = float(table.remaining), table.budget.mu
     counts = _level_counts(cells, COUNTS * left)
     model, look = Model.start([0], sizes), min(share_of_look(n * mu), left / 8)
-    lengths = release_lengths(cells, model.scores, around=Clipped.one, share=look)
+    lengths = release_lengths(
+        cells, model.scores, around=Clipped.one, share=look, least=place.least(Clipped.one)
+    )
     moves = sum(min(size, MOVES) for size in sizes)
     noise = math.sqrt(moves * len(sizes)) / (mu * math.sqrt(left - 2 * look))
     link = Clipped(lengths.radius(noise))

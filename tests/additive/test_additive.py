@@ -283,12 +283,32 @@ def test_a_radius_that_noise_tells_is_at_most_twice_the_last():
     edges = np.append(2 ** np.arange(8, 18), 2 ** np.arange(18, 28))
     counts = np.zeros(20, dtype=np.int64)
     counts[:9], counts[17] = 2000, 300  # the last is noise: five sd
-    told = Lengths(counts, edges, 60.0).radius(0.05)
-    assert (
-        told > 100 * 2**16 and Lengths(counts * (edges < 2**20), edges, 60.0).radius(0.05) <= 2**17
-    )
+    told = Lengths(counts, edges, 60.0, 2**16, 1).radius(0.05)
+    seen = Lengths(counts * (edges < 2**20), edges, 60.0, 2**16, 1)
+    assert told > 100 * 2**16 and seen.radius(0.05) <= 2**17
     assert next_radius(told, 2**16) == 2**17 and next_radius(told, None) == told
     assert next_radius(77, 2**16) == 77
+
+
+def test_lengths_that_noise_hides_are_believed_to_be_those_before():
+    """Nothing seen tells no short lengths: neither a short radius, nor a mean that is known."""
+    edges = 2 ** np.arange(11, 32)
+    noise = np.rint(np.random.default_rng(0).normal(scale=60.0, size=21)).astype(np.int64)
+    hidden = Lengths(noise, edges, 60.0, 2**16, 1)
+    assert edges[hidden.top] == 2**16 and hidden.most_cut(2**16) >= 60 * 2**16
+    assert Lengths(noise, edges, 60.0, 2**16, 2**16).radius(1e9) == 2**16
+
+
+@pytest.mark.parametrize("made", [PrivateAdditiveRegressor, PrivateBoostingRegressor])
+def test_the_mean_of_targets_that_are_mostly_zero_is_that_of_all_rows(made):
+    """Steps of terms clip what is not zero; were the mean clipped as they are, it would be low."""
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    for seed in range(1, 5):
+        rng = np.random.default_rng(seed)
+        zero = rng.random(4000) < 0.6 - 0.1 * np.tanh(X[:, 0])
+        y = np.where(zero, 0.0, rng.gamma(0.7, 3.0, size=4000))
+        model = made(random_state=seed).fit(X, y)
+        assert r2_score(y, model.predict(X)) > -0.05
 
 
 def test_text_in_a_column_of_numbers_is_no_gap():
