@@ -77,14 +77,14 @@ class LogBins(Checked):
 
         Parameters
         ----------
-        values : ndarray of float64, >= 0 or NaN
+        values : ndarray of float64 of shape (n,), >= 0 or NaN
 
         Returns
         -------
-        index : ndarray of int64, same shape
+        index : ndarray of int64 of shape (n,)
         """
         steps = self.steps
-        if _compiled.loops is not None and values.ndim == 1 and values.dtype == np.float64:
+        if _compiled.loops is not None:
             bins = np.empty(len(values), dtype=np.int64)
             last = self.n_bins - 1
             _compiled.loops.log_bins(_compiled.plain(values), steps, bins, self.low, last)

@@ -7,15 +7,19 @@ import pytest
 
 from skdp.kernel import _bounded
 from skdp.kernel._ball_cover import LIMIT, BallCover, LocatedBall
-from skdp.kernel._bounded import BoxedSquares, Powers
-from skdp.kernel._cells import Binned, Codes, cell_numbers
+from skdp.kernel._bounded import Bernstein, BoxedSquares, Powers
+from skdp.kernel._cells import Binned, Codes, Held, InMemoryCells, cell_numbers
+from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._histograms import OfUsers, UserCounts
 from skdp.kernel._lattice import Lattice
 from skdp.kernel._persons import CappedPersons, PersonsWithMore, persons_table
+from skdp.kernel._sums import Count
+from skdp.kernel._table import Table
 from skdp.kernel._terms import FeatureCells
 from skdp.kernel.applied import _entry_scores
 from skdp.kernel.applied._entry_scores import ScoreMoments, Scores
 from skdp.mechanisms import _compiled
+from skdp.readers import ArrayRows
 from skdp.readers._persons import Persons
 from tests.kernel.test_views import table
 
@@ -131,3 +135,31 @@ def test_users_keep_as_many_rows_as_the_caps_say(per_user, per_cell):
         assert counts.sum() == min(per_user, np.minimum(has, per_cell).sum())
     told = view.ask(UserCounts(3, per_user, per_cell), share=1, label="a")
     np.testing.assert_array_equal(told.real, sum(np.bincount(own, minlength=3) for own in kept))
+
+
+@pytest.mark.parametrize("w", [-0.5, 1.5])
+def test_polynomials_beyond_their_interval_add_nothing(w):
+    asked = Bernstein(np.zeros(2), np.ones(2), 2, bits=10)
+    columns = asked._columns(np.array([[w, 0.5], [0.25, w]]))  # that no clipped entry has
+    for column, inside in zip(columns, (256, 512, 256), strict=True):
+        assert column[0].tolist() == [0, inside] and column[1, 1] == 0
+    assert sum(column[1, 0] for column in columns) == 1024
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_rows_are_held_in_memory_where_their_source_is(in_memory):
+    rows = ArrayRows(np.arange(8.0).reshape(4, 2))
+    rows.in_memory = in_memory
+    whole = Table(rows, table(np.zeros((1, 1)))._curator).map(SomeColumns(np.array([1])))
+    held = whole.map(Held())
+    assert (held._rows is whole._rows) == (not in_memory)
+    assert isinstance(held.map(Binned((), Codes(9)))._rows, InMemoryCells) == in_memory
+    assert [view.ask(Count(), share=0.1, label="a").value for view in (whole, held)] == [4, 4]
+
+
+def test_cells_of_one_row_of_each_person_are_those_of_persons():
+    drawn = table(np.ones((6, 2)), np.arange(6) // 2).drawn()
+    view = drawn.map(Binned((3,), Codes(2)))
+    assert view.heads == drawn.heads is not None
+    told = view.ask(FeatureCells((3,)), share=1, label="a").value
+    assert told.tolist() == [0, 3, 0]
