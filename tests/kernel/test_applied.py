@@ -75,6 +75,8 @@ def test_prefix_matrices_are_roots_with_columns_of_one_length(n):
     np.testing.assert_allclose(root @ root, np.tri(n), atol=1e-3)
     for first in range(n):
         np.testing.assert_array_equal(prefix_matrix(n, range(first, n)), matrix[:, first:])
+    with pytest.raises(ValueError, match="read-only"):
+        matrix[0] = 1  # it is kept for the next question
 
 
 def test_prefixes_are_of_the_cells_of_a_class():

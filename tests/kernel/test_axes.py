@@ -22,6 +22,7 @@ from skdp.kernel._ball_cover import FARTHEST, LIMIT, SMALLEST, BallCover, Locate
 from skdp.kernel._ball_cover import LARGEST as BIGGEST
 from skdp.kernel._bins import LARGEST, LogBins, OctaveCells, UniformCells
 from skdp.kernel._statistic import Shape
+from skdp.kernel._sums import FarthestEntry
 from skdp.kernel.pairs._distance import DistancePredicate
 
 NUMBERS = np.array(
@@ -290,3 +291,23 @@ def test_the_rule_is_that_of_pairs():
     assert (
         DistancePredicate(2.0**-1000).unit == 2.0**-1000 and DistancePredicate(2.0**1000).limit == 1
     )
+
+
+@pytest.mark.parametrize("starts", [None, np.array([0, 3]), np.array([2, 4])])
+def test_farthest_entries_by_their_definition(starts):
+    bins, scale = LogBins(1, 0, 4), np.array([1.0, 2.0])
+    asked = FarthestEntry(np.array([1.0, -1.0]), bins, scale, starts)
+    z = np.array([[0, 0], [3, 0], [0, 3], [-9, 9], [1, -16], [0.1, 0.2], [3, np.nan], [99, 0]])
+    wanted = []
+    for row in z:
+        j = int(np.abs(row).argmax())
+        at = int(bins.index(np.abs(row[j : j + 1]))[0])
+        length = int(bins.index(np.sqrt(np.square(row).sum(keepdims=True)))[0])
+        known = [-1, *range(bins.n_bins)]
+        if starts is not None:  # cells join bins, those before the first are none
+            known = [-1, *(int((starts <= i).sum()) - 1 for i in range(bins.n_bins))]
+        cell, far = known[at + 1], known[length + 1]
+        n_cells = bins.n_bins if starts is None else len(starts)
+        wanted.append(-1 if min(cell, far) < 0 else j * n_cells + cell)
+    assert asked.cells(z * scale + [1.0, -1.0]).tolist() == wanted
+    assert asked.size == 2 * (6 if starts is None else 2)

@@ -126,6 +126,13 @@ def test_a_number_that_is_an_array_becomes_a_number():
     assert type(bins.low) is type(bins.high) is int and bins.n_bins == 20_002
 
 
+def test_an_array_without_entries_is_no_array_of_columns():
+    asked = own(ColumnBins(np.array(1.0), np.ones(1), LogBins(1)))
+    assert isinstance(asked.center, np.ndarray) and asked.center.shape == ()
+    with pytest.raises(ValueError, match="shape"):
+        asked.check(Shape(1))
+
+
 NO_BINS = [(0, 0, 4), (1, 4, 4), (1, 9, -9), (-1, 9, -9), (2**40, 0, 1), (1, 0, 2**40)]
 CENTER = np.zeros(1)
 OF_BINS = {

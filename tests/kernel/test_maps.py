@@ -9,6 +9,7 @@ from skdp.kernel._plain import TYPES
 from skdp.kernel._statistic import RowMap
 from skdp.kernel._views import Boxed, InBox, TheseColumns
 from skdp.kernel.applied._losses import KINDS, LossColumn
+from skdp.mechanisms import _compiled
 from tests.kernel._examples import hostile, wild
 from tests.kernel._examples_linear import design, finite
 
@@ -73,3 +74,16 @@ def test_a_row_is_mapped_by_itself(cls):
         for other in (alone, few, turned):
             np.testing.assert_array_equal(mapped, other)
     assert shown > 3  # public fields of all magnitudes may leave nothing finite
+
+
+@pytest.mark.skipif(_compiled.loops is None, reason="no compiled loops")
+@pytest.mark.parametrize("power", [-901, -900, -899, -1, 899, 900])
+@pytest.mark.parametrize("seed", range(4))
+def test_coordinates_are_those_of_compiled_loops(monkeypatch, power, seed):
+    rng = np.random.default_rng(seed)
+    view, signs = frame(rng), rng.choice([-1.0, 0.5, 1.0, 2.0], size=(60, 3))
+    with np.errstate(all="ignore"):
+        rows = view.center + view.unit * rng.uniform(1, 2, size=(60, 3)) * signs * 2.0**power
+        told = view(rows)
+        monkeypatch.setattr(_compiled, "loops", None)
+        np.testing.assert_array_equal(told, view(rows))

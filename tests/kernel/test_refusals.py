@@ -55,6 +55,14 @@ def test_arrays_that_cross_are_not_too_large(monkeypatch):
         decoded(told)
 
 
+@pytest.mark.parametrize("shape", [[True, 2], [2.0], [-1, -2], [0, -1], ["2"], 2, [[2]], None])
+def test_arrays_that_cross_have_sizes(shape):
+    told = json.loads(json.dumps(encoded(np.arange(2.0))))
+    assert decoded(told | {"s": [1, 2]}).shape == (1, 2)
+    with pytest.raises(ValueError):
+        decoded(told | {"s": shape})
+
+
 NONE, SINGLES = np.zeros((1, 0), dtype=np.int64), np.array([[0], [1]])
 LAYOUTS = {
     "no levels": ((), (NONE,)),
@@ -66,6 +74,7 @@ LAYOUTS = {
     "a set twice": ((2, 3), (NONE, np.array([[0], [0]]))),
     "a set without its subsets": ((2, 3), (NONE, np.array([[0]]), np.array([[0, 1]]))),
     "no empty set": ((2, 3), ()),
+    "a set without one of its subsets": ((2, 3, 2), (NONE, SINGLES, np.array([[0, 1], [1, 2]]))),
 }
 
 

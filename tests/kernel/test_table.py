@@ -1,6 +1,6 @@
 """What a Table answers: tickets, shapes, several questions of one pass, persons."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,11 +11,13 @@ from skdp.audit import CannedCurator
 from skdp.kernel._bins import LogBins
 from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._plain import public
+from skdp.kernel._ranks import KeyRanks, Thresholds
 from skdp.kernel._statistic import OneCell, Rule, Statistic
-from skdp.kernel._sums import BallSum, Count, Distances, RowsWithGaps
+from skdp.kernel._sums import BallSum, BoxProducts, Count, Distances, RowsWithGaps
 from skdp.kernel._table import Noisy, Table
 from skdp.kernel._totals import asked_first, totals
 from skdp.readers import ArrayRows
+from skdp.readers._levels import places
 from skdp.readers._persons import NoisyUnitCount, Persons, weighed_rows
 
 ZERO = np.zeros(2)
@@ -172,3 +174,41 @@ def test_sums_that_a_source_knows_are_not_added_up_again():
     assert [one.tolist() for one in totals(rows, [Count(), RowsWithGaps()])] == [[5], [0]]
     totals(rows, [Count()])[0][:] = 0
     assert totals(rows, [Count(), Count()])[1].tolist() == [77]  # answers are copies
+
+
+@pytest.mark.parametrize("unit", [None, np.array([1.0, 0.25, 2.0])])
+def test_ranks_that_are_counted_ahead_are_those_of_rows(unit):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    X[:4] = [[np.nan, 1.0], [0.5, np.inf], [0.0, -0.0], [1.0, -1.0]]
+    rows, columns = table_of(ArrayRows(X)), np.array([1, 0, 1])
+    for at in np.linspace(-1.5, 1.5, 7):
+        thresholds = at + np.array([0.0, 0.5, 1.0])
+        parts, center = np.array([500, 250, 900]), np.array([0.0, -0.5, 1.0])
+        asked = Thresholds(columns, thresholds, parts, center, unit)
+        np.testing.assert_array_equal(rows._totals([asked])[0], asked.total(X))
+        keys = KeyRanks((1, 0, 1), places(thresholds, closed=False))
+        np.testing.assert_array_equal(rows._totals([keys])[0], keys.total(X))
+
+
+@pytest.mark.parametrize("size", [1e9, 150.0])
+def test_samples_are_of_all_blocks(size):
+    X = np.arange(300.0)[:, None]
+    X[7] = np.nan
+    whole, parts = (table_of(ArrayRows(X, block_rows=n)).sample(size, 300) for n in (300, 11))
+    np.testing.assert_array_equal(whole._sample.Z, parts._sample.Z)
+    np.testing.assert_array_equal(whole._sample.keys, parts._sample.keys)
+    assert len(whole._sample.Z) == 299 or size == 150.0
+
+
+@pytest.mark.parametrize("parts", [False, True])
+@pytest.mark.parametrize("budget", [Budget.pure(2.0), Budget.gaussian(1.0, 1e-6)])
+def test_noise_is_that_of_the_norm_that_pays(budget, parts):
+    law = "laplace" if budget.measure == "pure" else "gaussian"
+    curator = CannedCurator(Plan(budget, (Step("x", law, times=20),)))
+    rows = Table(ArrayRows(np.zeros((10, 2))), curator)
+    asked = BoxProducts(-np.ones(2), np.ones(2), 10.0)
+    share = {"share": Fraction(1, 4), "label": "x"}
+    told = rows.split(None, 1).ask({0: asked}, **share)[0] if parts else rows.ask(asked, **share)
+    bound = replace(asked, bits=told.bits)
+    scale = bound.l1 / 0.5 if law == "laplace" else bound.l2 / (budget.mu * 0.5)
+    assert told.law == law and scale * (1 - 1e-9) < told.scale < scale * (1 + 1e-6)
