@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,13 @@ from skdp.kernel._histograms import OfUsers
 from skdp.kernel._layout import Layout
 from skdp.kernel._plain import own
 from skdp.kernel._residual_sums import Products, integer_helmert
-from skdp.kernel._residuals import Residuals, _factors, helmert_squares, residual_bits
+from skdp.kernel._residuals import (
+    Residuals,
+    _factors,
+    helmert_squares,
+    residual_bits,
+    weighed_by_residuals,
+)
 from skdp.kernel._statistic import Offer, Shape
 from skdp.kernel.pairs._distance import DistancePredicate
 from tests.kernel import mutants
@@ -77,6 +84,12 @@ def test_factors_of_pairs_of_rows_are_rounded_up():
         exact = max(int(g) ** 2 * int(p) for g, p in zip(gains[-2:], squares[-2:], strict=True))
         assert exact < Fraction(float(alpha[-1])) < exact * (1 + Fraction(1, 2**39))
         assert alpha[-1] == size[-1] and alpha[0] < size[0]
+
+
+def test_rows_of_more_than_500_sets_keep_their_weights():
+    rows = SimpleNamespace(unit=7)
+    sets = SimpleNamespace(lengths=range(501))  # nothing else is read of them
+    assert weighed_by_residuals(rows, sets, None, None, None) is rows
 
 
 @pytest.mark.parametrize("epsilon", np.geomspace(1e-6, 3e-4, 25))
