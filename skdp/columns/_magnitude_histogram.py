@@ -26,6 +26,7 @@ CELLS = OctaveCells()
 ENDS = OctaveEnds(CELLS)
 OCTAVE, SIZE = ENDS.octave, ENDS.size
 BY_SIZE = np.argsort(SIZE, kind="stable")
+SIZES = SIZE[BY_SIZE]
 WHOLE = np.array([-np.inf, np.inf])  # the edges of one cell of all numbers
 MOST_AGAIN = {"nothing": 0.25, "zeros": 0.10}  # its share
 MOST_BESIDE, RARE = 0.08, 150  # the same beside other columns; a part of the rows that is one sd
@@ -42,7 +43,14 @@ class MagnitudeHistogram:
     seen: np.ndarray = None  # ndarray of bool of the same shape: cells that hold rows
 
     def __post_init__(self):
-        self.seen = self._stands_out()
+        if self.seen is None:
+            self.seen = self._stands_out()
+
+    @classmethod
+    def of_each(cls, counts, scale, law):
+        """Return the histograms of several columns, shape (d, CELLS.n_cells)."""
+        seen = is_significant(counts, OCTAVE, scale, law=law)
+        return [cls(own, scale, law, cells) for own, cells in zip(counts, seen, strict=True)]
 
     def _stands_out(self, **options):
         return is_significant(self.counts, OCTAVE, self.scale, law=self.law, **options)
@@ -53,7 +61,7 @@ class MagnitudeHistogram:
         held = self.masses > 0  # of a wide window a part may be seen whose counts are noise alone
         if not held.any():
             return "nothing"
-        return "zeros" if not np.delete(held, CELLS.n_side).any() else "rows"
+        return "zeros" if np.count_nonzero(held) == held[CELLS.n_side] else "rows"
 
     def pooled(self, counts, scale):
         """Return the reading of this histogram and of another release of it, together.
@@ -79,9 +87,9 @@ class MagnitudeHistogram:
 
     def size(self, q, *, zeros=True):
         """Return the size below which a part q of the seen entries, or of those but zeros, lie."""
-        sizes, mass = SIZE[BY_SIZE], self.masses[BY_SIZE]
-        mass = mass if zeros else np.where(sizes > 0, mass, 0.0)
-        return float(sizes[np.searchsorted(np.cumsum(mass) / mass.sum(), q)])
+        mass = self.masses[BY_SIZE]
+        mass = mass if zeros else np.where(SIZES > 0, mass, 0.0)
+        return float(SIZES[np.searchsorted(np.cumsum(mass) / mass.sum(), q)])
 
     @property
     def farthest(self):
@@ -93,7 +101,7 @@ def release_magnitude_histograms(table, *, share):
     """Release a histogram of every column over all floats."""
     release = table.ask(whole_line(np.arange(table.n_features)), COLUMNS, share=share)
     law = ColumnNoise(table.budget).law
-    return [MagnitudeHistogram(c, release.scale, law) for c in release.value.astype(float)]
+    return MagnitudeHistogram.of_each(release.value.astype(float), release.scale, law)
 
 
 def look_again(table, surveys, *, n):

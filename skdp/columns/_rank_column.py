@@ -169,13 +169,13 @@ class RankColumn:
 
     def _bracket(self, target):
         """Return the last point below a rank, the first at or above it, and the ranks between."""
-        i = int(np.clip(np.searchsorted(self.rank, target), 1, len(self.x) - 1))
+        i = min(max(int(self.rank.searchsorted(target)), 1), len(self.x) - 1)
         return float(self.x[i - 1]), float(self.x[i]), float(self.rank[i] - self.rank[i - 1])
 
     def _invert(self, target):
         """Return where the ranks reach a target, between the outermost finite points."""
         axis = None if self.fit is None else self.fit.axis
-        return (invert if axis is None else axis.invert)(self.x, self.rank, target)
+        return invert(self.x, self.rank, target) if axis is None else axis.invert(self.rank, target)
 
     def _around(self, target, width):
         x = self._invert(target)

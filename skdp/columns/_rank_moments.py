@@ -78,8 +78,7 @@ class RankMoments:
         tails = (below[1 : i + 1], below_sd[1 : i + 1]), (above[j:-1], above_sd[j:-1])
         part, sd = np.transpose([_least(*tail) for tail in tails]) / n
         q = [
-            fit.axis.invert(x, fit.smooth, p * fit.smooth[-1])
-            for p in (OUTER, *QUARTILES, 1 - OUTER)
+            fit.axis.invert(fit.smooth, p * fit.smooth[-1]) for p in (OUTER, *QUARTILES, 1 - OUTER)
         ]
         lowest, low, middle, high, highest = (np.array(q) / 2 - ends[0] / 2) / half
         law = LAW * np.square([middle, 1 - middle]) / [middle - low, high - middle]

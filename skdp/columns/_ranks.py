@@ -1,7 +1,7 @@
 """Ranks of cuts of a column, by least squares from noisy histograms of its rows between cuts."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -35,6 +35,9 @@ class Fit:
     smooth: np.ndarray | None = None
     axis: Axis | None = None
     power: int | None = None  # of ten, whose multiples hold all rows, as far as ranks tell
+    # by quantile: what `excess` and `deviations` return
+    _excess: dict = field(default_factory=dict, init=False, repr=False)
+    _sd: dict = field(default_factory=dict, init=False, repr=False)
 
     @property
     def n(self):
@@ -43,11 +46,18 @@ class Fit:
 
     def excess(self, q):
         """Return how many ranks every point is above the quantile q, and the standard deviation."""
-        c = self.covariance
-        variance = np.diag(c) - 2 * q * c[-1] + q * q * c[-1, -1]
-        sd = np.sqrt(np.maximum(variance, 0.25))  # ranks are whole numbers
-        rising = _rising(self.raw - q * self.raw[-1], 1 / sd**2)
-        return rising, sd
+        sd = self.deviations(q)
+        if q not in self._excess:
+            self._excess[q] = _rising(self.raw - q * self.raw[-1], 1 / sd**2)
+        return self._excess[q], sd
+
+    def deviations(self, q):
+        """Return the standard deviation of how many ranks every point is above the quantile q."""
+        if q not in self._sd:
+            c = self.covariance
+            variance = np.diag(c) - 2 * q * c[-1] + q * q * c[-1, -1]
+            self._sd[q] = np.sqrt(np.maximum(variance, 0.25))  # ranks are whole numbers
+        return self._sd[q]
 
 
 class Ranks:
@@ -76,7 +86,9 @@ class Ranks:
 
     def add_weighed(self, cuts, matrix, answers, sd):
         """Add a matrix times the counts of cells between rising cuts, and the noise in each."""
-        self._weighed.append((cuts, matrix / sd, answers / sd))
+        ranks, answers = matrix / sd, answers / sd
+        ranks[:, :-1] -= matrix[:, 1:] / sd
+        self._weighed.append((cuts, ranks.T @ ranks, ranks.T @ answers))
 
     def fit(self):
         """Return the :class:`Fit` of everything released."""
@@ -87,32 +99,32 @@ class Ranks:
         for of_one, counts, variance in self._histograms:
             at, weight = np.append(np.searchsorted(cuts, of_one), m), 1 / variance
             low, high = at[:-1], at[1:]
-            np.add.at(normal, (at, at), weight)
-            np.add.at(normal, (low, low), weight[1:])
-            np.add.at(normal, (low, high), -weight[1:])
-            np.add.at(normal, (high, low), -weight[1:])
-            np.add.at(right, at, weight * counts)
-            np.add.at(right, low, -(weight * counts)[1:])
-        for of_one, matrix, answers in self._weighed:
-            at, ranks = np.append(np.searchsorted(cuts, of_one), m), matrix.copy()
-            ranks[:, :-1] -= matrix[:, 1:]
-            normal[np.ix_(at, at)] += ranks.T @ ranks
-            right[at] += ranks.T @ answers
-        plain, empty = normal.copy(), None
+            normal[at, at] += weight
+            normal[low, low] += weight[1:]
+            normal[low, high] -= weight[1:]
+            normal[high, low] -= weight[1:]
+            right[at] += weight * counts
+            right[low] -= (weight * counts)[1:]
+        for of_one, gram, answers in self._weighed:
+            at = np.append(np.searchsorted(cuts, of_one), m)
+            normal[at[:, None], at] += gram
+            right[at] += answers
+        plain, inverse = normal.copy(), np.linalg.inv(normal)
+        known, empty = inverse, None
         if self._weighed:
-            empty = self._empty(cuts, normal, right)
+            empty = self._empty(cuts, normal, right, inverse)
+            known = np.linalg.inv(normal) if empty.size else inverse
         covariance = np.zeros((m + 2, m + 2))
-        covariance[1:, 1:] = np.linalg.inv(normal)
+        covariance[1:, 1:] = known
         raw = covariance[:, 1:] @ right
         weight = 1 / np.maximum(np.diag(covariance), 1e-6 * covariance[-1, -1])
         rank = np.clip(_rising(raw, weight), 0.0, max(raw[-1], 1.0))
         rank[0], rank[-1] = 0.0, max(raw[-1], 1.0)
         fit = Fit(np.concatenate([self.ends[:1], cuts, self.ends[1:]]), rank, raw, covariance)
-        return self._smoothed(fit, plain, right, empty) if self._weighed else fit
+        return self._smoothed(fit, plain, right, inverse, empty) if self._weighed else fit
 
-    def _empty(self, cuts, normal, right):
+    def _empty(self, cuts, normal, right, inverse):
         """Take cells of one value for empty that show no rows; return the cuts below them."""
-        inverse = np.linalg.inv(normal)
         raw, variance = inverse @ right, np.diag(inverse)
         below = [of[:-1][previous_float(of[1:]) == of[:-1]] for of, _, _ in self._weighed]
         low = np.searchsorted(cuts, np.unique(np.concatenate(below)))
@@ -122,9 +134,9 @@ class Ranks:
         _without_rows(normal, low[few], weight)
         return low[few]
 
-    def _smoothed(self, fit, normal, right, empty):
+    def _smoothed(self, fit, normal, right, inverse, empty):
         """Return a Fit with smooth ranks: the most likely ones of normal noise and densities."""
-        cuts, rank, inverse = fit.x[1:-1], fit.rank, np.linalg.inv(normal)
+        cuts, rank = fit.x[1:-1], fit.rank
         if not len(cuts):
             return replace(fit, smooth=rank, axis=Axis.of(fit.x, rank))
         holds, alone = np.ones(len(cuts) + 1, dtype=bool), np.zeros(len(cuts) + 1, dtype=bool)

@@ -93,19 +93,19 @@ def estimate(fit, q):
         x, excess, sd = _useful(fit, q)
     else:
         x, excess = fit.x, fit.smooth - q * fit.smooth[-1]
-    i = int(np.clip(np.searchsorted(excess, 0.0), 1, len(x) - 1))
+    i = min(max(int(excess.searchsorted(0.0)), 1), len(x) - 1)
     low, high = x[i - 1], x[i]
     if not math.isfinite(low) or not math.isfinite(high):
         return high if math.isfinite(high) else low if math.isfinite(low) else 0.0
     if is_one(low, high):
         return high
     if fit.smooth is not None:
-        sd = min(fit.excess(q)[1][i - 1 : i + 1].min(), WITHIN * fit.n)
+        sd = min(fit.deviations(q)[i - 1 : i + 1].min(), WITHIN * fit.n)
         if fit.power is not None:
-            value = fit.axis.invert(x, excess, 0.0)
+            value = fit.axis.invert(excess, 0.0)
             found = multiple_in(low, high, value, fit.power)
             return value if found is None else found
-        return _snapped(partial(fit.axis.invert, x, excess), sd)
+        return _snapped(partial(fit.axis.invert, excess), sd)
     near = _near_end(fit, low, high)
     return near if near is not None else _snapped(partial(invert, x, excess), sd)
 

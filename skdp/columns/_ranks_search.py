@@ -199,9 +199,8 @@ class _Search:
         limits = OCTAVES if self.d < MANY else OF_MANY
         share = self._share(float(np.median(self.n)) * IN_OCTAVES, self.d, limits)
         looked = self._look(share, np.arange(self.d))
-        seen, counts, sd = [], looked.value.astype(np.float64), self._sd(looked)
-        for of_column in counts:
-            seen.append(is_significant(of_column, ENDS.octave, looked.scale, law=self.noise.law))
+        counts, sd = looked.value.astype(np.float64), self._sd(looked)
+        seen = is_significant(counts, ENDS.octave, looked.scale, law=self.noise.law)
         sds, lost = np.full(self.d, sd), np.array([j for j in range(self.d) if not seen[j].any()])
         if lost.size:
             share = self._share(float(np.median(self.n)) * IN_LOST, len(lost), (0.0, AGAIN))

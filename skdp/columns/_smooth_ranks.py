@@ -28,6 +28,9 @@ class Axis:
 
     center: float
     unit: float
+    # shape (m,): the points whose ranks made it, which rise, and their coordinates
+    x: np.ndarray
+    t: np.ndarray
 
     @classmethod
     def of(cls, x, rank):
@@ -37,41 +40,63 @@ class Axis:
             ends = (invert(x, rank, p * rank[-1]) for p in (high, low))
             unit = part * (next(ends) / 2 - next(ends) / 2)
             if unit > 0:
-                return cls(center, unit)
-        return cls(center, max(abs(center), 1 / FARTHEST))
+                break
+        else:
+            unit = max(abs(center), 1 / FARTHEST)
+        return cls(center, unit, x, _coordinates(x, center, unit))
 
-    @np.errstate(all="ignore")
     def of_numbers(self, x):
-        """Return the coordinates of finite numbers."""
-        return np.arcsinh(np.clip((x - self.center) / self.unit, -FARTHEST, FARTHEST))
+        """Return the coordinates of numbers."""
+        return _coordinates(x, self.center, self.unit)
 
     @np.errstate(all="ignore")
-    def invert(self, x, rank, target):
-        """Return where ranks, which never fall, reach a target; see :func:`invert`."""
-        low, high, part = _bracket(x, rank, target)
+    def invert(self, rank, target):
+        """Return where rising ranks of its points reach a target; see :func:`invert`."""
+        i, part = _bracket(self.x, rank, target)
         if part is None:
-            return low
-        ends = self.of_numbers(np.array([low, high]))
-        value = self.center + self.unit * np.sinh(ends[0] * (1 - part) + ends[1] * part)
-        return float(np.clip(value, low, high))
+            return _only(self.x)
+        low, high = self.x[i - 1 : i + 1].tolist()
+        ends = self.t[i - 1 : i + 1].tolist()
+        place = float(np.sinh(ends[0] * (1 - part) + ends[1] * part))
+        return min(max(self.center + self.unit * place, low), high)
+
+
+@np.errstate(all="ignore")
+def _coordinates(x, center, unit):
+    """Return the coordinates of numbers on an axis."""
+    return np.arcsinh(np.minimum(np.maximum((x - center) / unit, -FARTHEST), FARTHEST))
 
 
 def invert(x, rank, target):
     """Return where ranks, which never fall, reach a target; an open end counts as its cut."""
-    low, high, part = _bracket(x, rank, target)
-    return low if part is None else float(low * (1 - part) + high * part)
+    i, part = _bracket(x, rank, target)
+    if part is None:
+        return _only(x)
+    low, high = x[i - 1 : i + 1].tolist()
+    return low * (1 - part) + high * part
+
+
+def _only(x):
+    """Return the finite one of rising points, 0 if there is none."""
+    return next((point for point in x.tolist() if math.isfinite(point)), 0.0)
 
 
 def _bracket(x, rank, target):
-    """Return the points around a rank, and how far it is from the first to the second."""
-    inner = np.isfinite(x)
-    x, rank = x[inner], rank[inner]
-    if len(x) < 2:
-        return (float(x[0]) if len(x) else 0.0), math.nan, None
-    i = int(np.clip(np.searchsorted(rank, target), 1, len(x) - 1))
-    rise = rank[i] - rank[i - 1]
-    part = min(max((target - rank[i - 1]) / rise, 0.0), 1.0) if rise > 0 else 0.5
-    return x[i - 1], x[i], part
+    """Return which rising point follows a rank, and how far it is there from the one before.
+
+    None in place of the latter if fewer than two points are finite; only the outermost are not.
+    """
+    first, last = 0, len(x) - 1
+    while first <= last and math.isinf(x[first]):
+        first += 1
+    while first <= last and math.isinf(x[last]):
+        last -= 1
+    if first >= last:
+        return first, None
+    i = min(max(first + int(rank[first : last + 1].searchsorted(target)), first + 1), last)
+    low, high = rank[i - 1 : i + 1].tolist()
+    rise = high - low
+    return i, min(max((float(target) - low) / rise, 0.0), 1.0) if rise > 0 else 0.5
 
 
 @np.errstate(under="ignore")
@@ -104,15 +129,17 @@ def most_likely(precision, right, expected, middle, alone, start):
     i, j, every = walk[:-1], walk[1:], np.arange(k)
     variance = JUMP**2 + DRIFT**2 * np.maximum(middle[j] - middle[i], 0.0)
     log, damping = np.log(np.maximum(start, FAINTEST * expected) / expected), DAMPING[0]
+    own, tied = np.diag(np.where(alone, APART**-2, LOOSE)), FREEDOM * variance
+    rows, *fit = _fit(log, precision, right, expected)
     for _ in range(STEPS):
         step = log[j] - log[i]
-        weight = (FREEDOM + 1) / (FREEDOM * variance + np.square(step))
-        prior = np.diag(np.where(alone, APART**-2, LOOSE))
+        weight = (FREEDOM + 1) / (tied + np.square(step))
+        prior = own.copy()
         prior[i, i] += weight
         prior[j, j] += weight
         prior[i, j] -= weight
         prior[j, i] -= weight
-        rows, loss = _loss(log, precision, right, expected, prior)
+        loss = _loss(log, prior, *fit)
         off = rows * (precision @ rows - right)
         slope = off + prior @ log
         curve = rows[:, None] * precision * rows + prior
@@ -120,8 +147,10 @@ def most_likely(precision, right, expected, middle, alone, start):
         for _ in range(TRIES):
             damped = curve.copy()
             damped[every, every] *= 1 + damping
-            new = log - np.clip(np.linalg.solve(damped, slope), -FARTHEST_STEP, FARTHEST_STEP)
-            _, reached = _loss(new, precision, right, expected, prior)
+            step = np.linalg.solve(damped, slope)
+            new = log - np.minimum(np.maximum(step, -FARTHEST_STEP), FARTHEST_STEP)
+            rows, *fit = _fit(new, precision, right, expected)
+            reached = _loss(new, prior, *fit)
             if reached <= loss:
                 break
             damping *= DAMPING[2]
@@ -133,7 +162,12 @@ def most_likely(precision, right, expected, middle, alone, start):
     return expected * np.exp(log)
 
 
-def _loss(log, precision, right, expected, prior):
-    """Return numbers of rows by their logarithms, and what is least for the most likely ones."""
+def _fit(log, precision, right, expected):
+    """Return numbers of rows by their logarithms, and the two terms of their likelihood."""
     rows = expected * np.exp(log)
-    return rows, (rows @ precision @ rows + log @ prior @ log) / 2 - right @ rows
+    return rows, rows @ precision @ rows, right @ rows
+
+
+def _loss(log, prior, squares, product):
+    """Return what is least for the most likely numbers of rows."""
+    return (squares + log @ prior @ log) / 2 - product

@@ -107,9 +107,11 @@ class LogBins(Checked):
     def column_counts(self, values):
         """Return the histograms of the columns of an array of shape (n, d), shape (d, n_bins)."""
         n, d = values.shape
-        index = self.index(np.asarray(values, dtype=np.float64).reshape(-1)).reshape(n, d)
-        flat = (index + np.arange(d) * self.n_bins)[index >= 0]
-        return np.bincount(flat, minlength=d * self.n_bins).reshape(d, self.n_bins)
+        flat, n_bins = self.index(np.asarray(values, dtype=np.float64).reshape(-1)), self.n_bins
+        nowhere = flat < 0
+        flat = (flat.reshape(n, d) + np.arange(d) * n_bins).reshape(-1)
+        flat = flat[~nowhere] if nowhere.any() else flat
+        return np.bincount(flat, minlength=d * n_bins).reshape(d, n_bins)
 
     def upper_edge(self, index):
         """Return the upper edge of a bin, at most the largest float; 0 for the lowest bin."""

@@ -11,6 +11,7 @@ __all__ = [
     "highest_window",
     "last_window",
     "significant_tail",
+    "summed_up",
     "window_sums",
     "windows_above",
 ]
@@ -52,18 +53,29 @@ LAST_BIN, KEPT_BIN = 4.2, 2.0  # of a cluster: the last bin with rows, and the b
 def windows_above(counts, levels):
     """Return which cells lie in a window that exceeds its level; narrow windows come first.
 
-    ``levels`` gives for every width, rising, a number or one per window. A window counts only
-    where none before it does inside.
+    Shape of counts: (..., n_cells). ``levels`` gives for every width, rising, a number or one per
+    window. A window counts only where none before it does inside.
     """
-    above = np.zeros(len(counts), dtype=bool)
-    total = np.concatenate([[0.0], np.cumsum(counts)])
+    above = np.zeros(np.shape(counts), dtype=bool)
+    total = summed_up(counts, dtype=np.float64)
     for width, level in levels.items():
-        told = np.concatenate([[0], np.cumsum(above)])
-        free = told[width:] == told[:-width]
-        for i in np.flatnonzero(free & (total[width:] - total[:-width] > level)):
-            if not above[i : i + width].any():
-                above[i : i + width] = True
+        found = total[..., width:] - total[..., :-width] > level
+        if width == 1:
+            above |= found
+            continue
+        told = summed_up(above)
+        for *row, i in np.argwhere(found & (told[..., width:] == told[..., :-width])).tolist():
+            window = above[(*row, slice(i, i + width))]
+            if not window.any():
+                window[:] = True
     return above
+
+
+def summed_up(counts, dtype=np.int64):
+    """Return the sums of the cells before each, and of all, shape (..., n_cells + 1)."""
+    total = np.zeros((*np.shape(counts)[:-1], np.shape(counts)[-1] + 1), dtype=dtype)
+    np.cumsum(counts, axis=-1, out=total[..., 1:])
+    return total
 
 
 def highest_window(counts, width, threshold):

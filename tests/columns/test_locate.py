@@ -88,6 +88,17 @@ def test_what_stands_out_is_seen_and_narrow():
     assert np.flatnonzero(seen).tolist() == [CELLS.n_side, CELLS.n_side + 1100]
 
 
+def test_several_histograms_are_read_as_each_by_itself():
+    rng = np.random.default_rng(3)
+    counts = np.rint(rng.normal(0, 20, size=(6, CELLS.n_cells)))
+    for k, width in enumerate((1, 2, 4, 8, 16, 40)):  # rows that ever wider windows show
+        counts[k, CELLS.n_side + 3 : CELLS.n_side + 3 + width] += 600 / width
+    counts[:, CELLS.n_side] += 100
+    together = is_significant(counts, ENDS.octave, 20.0)
+    each = [is_significant(own, ENDS.octave, 20.0) for own in counts]
+    assert np.array_equal(together, each) and together.any(axis=1).sum() > 3
+
+
 def test_rows_in_a_box_are_functions_of_rows():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((500, 3)) * [1e-300, 1, 1e300]

@@ -23,4 +23,4 @@ def ring_blocks(Z, order, function):
 
 
 def _of_differences(function, Z, places):
-    return function(np.diff(Z[places], axis=0))
+    return function(np.diff(Z.take(places, axis=0), axis=0))
