@@ -182,7 +182,7 @@ class StepRows:
         **Privacy**: the caller proves that each is a function of the rows of its person, present
         ones alone. The target is that of the first of them.
         """
-        n_rows, whose = self.X.shape[0], None
+        n_rows, whose = len(self), None
         persons = Persons(np.arange(n_rows), n_rows) if self.persons is None else self.persons
         persons = persons if self.absent is None else persons.of(~self.absent)
         X, firsts = function(self.X, persons)

@@ -1,12 +1,16 @@
 """PrivateCount, the estimator."""
 
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.accounting import Plan, Step
 from skdp.denoising._vector import fitted_law
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import ResultsMixin
 from skdp.kernel._sums import Count
+from skdp.readers._raw import has_two_dimensions, library, schema_of
+from skdp.readers._sources import source_of
+from skdp.readers._tables import columns_of, is_in_memory, tables_of
 from skdp.scales._column_noise import (
     ColumnNoise,
     check_strength,
@@ -46,7 +50,8 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
     ----------
     count_ : int
         The released number of rows, not negative; with ``groups`` that of groups. Rows with NaN or
-        infinity are not counted.
+        infinity in a column of numbers, or without a date, are not counted. Columns of a frame that
+        hold text, categories or objects are not read.
     noise_scale_ : float
         Standard deviation of the privacy noise.
     rows_per_group_ : int
@@ -66,7 +71,8 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
     Notes
     -----
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, which moves
-    the number by 1. Not private: the number of columns and their names.
+    the number by 1: whether a row counts is a function of its numbers and dates alone. Not private:
+    the number of columns, their names and types.
 
     Examples
     --------
@@ -95,6 +101,18 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
         budget = self._budget(column_budget)
         return Plan(budget, with_law(budget, ROW_COUNT))
 
+    def _read(self, X, y):
+        source = None if is_in_memory(X) else source_of(X)
+        head = X if source is None else source.head()
+        if library(head) == "numpy" or not has_two_dimensions(head):
+            return super()._read(X, y)
+        readable = schema_of(head).readable
+        if all(readable):
+            return super()._read(X, y)
+        rows = super()._read(_of_columns(X, np.flatnonzero(readable).tolist()), y)
+        validate_data(self, head, skip_check_array=True)  # sets the names of all columns
+        return rows
+
     def _check_public(self, n_features):
         check_strength(self._budget(column_budget), 1)
 
@@ -122,3 +140,15 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
         check_is_fitted(self)
         half = noise_quantile(confidence, fitted_law(self)) * self.noise_scale_ + 0.5
         return max(self.count_ - half, 0.0), self.count_ + half
+
+
+def _of_columns(X, places):
+    """Return some columns of a frame, in memory or in pieces; of none as many rows of zeros."""
+    tables = tables_of(X)
+    if tables is None:
+        return columns_of(X, places) if places else _zeros(X)
+    return tables.columns(places) if places else tables.mapped(_zeros, _zeros(tables.head()))
+
+
+def _zeros(table):
+    return np.zeros((table.shape[0], 1))

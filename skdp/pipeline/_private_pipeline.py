@@ -23,7 +23,7 @@ from skdp.pipeline._tree import (
     share_inside,
 )
 from skdp.pipeline._weights import refuse_weights_of
-from skdp.preprocessing._group_map import IN_PIECES, NO_GROUPS
+from skdp.preprocessing._group_map import NO_GROUPS
 from skdp.readers import ArrayRows
 from skdp.readers._tables import Tables, tables_of
 from skdp.table._row_methods import NamesOutMixin
@@ -260,12 +260,8 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
     def _table(self, X):
         """Check a table by itself, as far as it is known before the steps map it; return it."""
         mapped = isinstance(X, np.memmap) and X.ndim == 2
-        if mapped and self._joins():
-            X, mapped = np.array(X), False
         tables = tables_of(ArrayRows(X) if mapped else X)
         if tables is not None:
-            if self._joins():
-                raise ValueError(IN_PIECES)
             return self._tables(tables)
         if self._begins_with_numbers():
             return checked_rows(self, X)

@@ -3,20 +3,23 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Joined, Rows
 from skdp.preprocessing._row_map import MapByFunction
 from skdp.readers._ids import persons_of
-from skdp.readers._tables import tables_of
+from skdp.readers._rows import rows_of
+from skdp.readers._tables import Tables, tables_of
 from skdp.rowwise._dummy_rows import N_TAME, dummy_rows
-from skdp.rowwise._groups import map_groups, result_of
+from skdp.rowwise._groups import map_groups, map_groups_in_pieces, result_of
+from skdp.table._schema import look_at
 from skdp.utils._compat import Interval, fit_context, safe_indexing
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["IN_PIECES", "NO_GROUPS", "GroupMap"]
+__all__ = ["NO_GROUPS", "GroupMap"]
 
+HELD_BYTES = 2**28  # about, of rows of a table in pieces that wait for others of their person
 WHOSE = (
     "a GroupMap makes one row of all rows of a group, so it must know whose rows they are: pass "
     "transform(X, groups=ids)."
@@ -24,10 +27,6 @@ WHOSE = (
 NO_GROUPS = (
     "this pipeline makes one row of all rows of a group, by a GroupMap, so it must know whose rows "
     "they are: pass fit(X, groups=ids)."
-)
-IN_PIECES = (
-    "a GroupMap needs all rows of a group at once, and X is read in pieces. Read it into memory "
-    "first: pass X.compute(), pandas.read_parquet(path) or np.array(X)."
 )
 FAILS = (
     "func fails on all made-up rows with the columns and the types of X, so that nobody can tell "
@@ -80,10 +79,13 @@ class GroupMap(MapByFunction):
 
     Notes
     -----
-    In a pipeline y becomes that of the first row of each person. Tables that are read in pieces are
-    refused: the rows of a person may lie in several. What ``transform`` returns has one row per
-    group, in the order of their first rows in X, so a pipeline with a GroupMap has no ``predict``
-    and no ``transform``: apply ``pipe[1:]`` to what ``pipe[0].transform(X, groups=ids)`` returns.
+    In a pipeline y becomes that of the first row of each person. Of a table that is read in pieces
+    the rows of a person may lie in several: they wait in memory for the last of them. Where more
+    than about 256 MB would wait at once, the table is read several times, for some of the persons
+    each time; one whose rows are sorted by person is read once. What ``transform`` returns has one
+    row per group, in the order of their first rows in X, so a pipeline with a GroupMap has no
+    ``predict`` and no ``transform``: apply ``pipe[1:]`` to what
+    ``pipe[0].transform(X, groups=ids)`` returns.
 
     **Privacy** (add or remove one person with all rows): spends nothing and releases nothing. The
     function is called for the rows of one person at a time, so to add or remove a person adds or
@@ -138,7 +140,8 @@ class GroupMap(MapByFunction):
             another number of numbers than it says.
         """
         X = self._table(X, reset=True)
-        sizes, names = _tried(self.func, dummy_rows(X), self.n_features)
+        rows = dummy_rows(X.head() if isinstance(X, Tables) else X)
+        sizes, names = _tried(self.func, rows, self.n_features)
         if len(sizes) > 1:
             raise ValueError(SOME)
         if self.n_features not in (None, *sizes):
@@ -173,7 +176,10 @@ class GroupMap(MapByFunction):
         if groups is None:
             raise ValueError(WHOSE)
         X = self._table(X, reset=False)
-        persons = persons_of(groups, X.shape[0], ignore=False)
+        if isinstance(X, Tables):
+            look_at(X, entries=False)
+        n_rows = len(X) if isinstance(X, Tables) else X.shape[0]
+        persons = persons_of(groups, n_rows, ignore=False)
         return self._joined(X, persons)[0]
 
     def fit_transform(self, X, y=None, *, groups=None):
@@ -195,7 +201,12 @@ class GroupMap(MapByFunction):
         return np.asarray(self._names, dtype=object)
 
     def _joined(self, X, persons):
-        values, firsts = map_groups(self.func, X, persons, self.n_features_out_)
+        if isinstance(X, Tables):
+            told = {"most": rows_of(HELD_BYTES, X.n_features)}
+            of_pieces = self.func, X.pieces, persons, self.n_features_out_
+            (values, firsts), X = map_groups_in_pieces(*of_pieces, **told), X.head()
+        else:
+            values, firsts = map_groups(self.func, X, persons, self.n_features_out_)
         if hasattr(X, "iloc"):
             values = type(X)(values, columns=self._names)
         elif hasattr(X, "columns"):
@@ -203,9 +214,11 @@ class GroupMap(MapByFunction):
         return values, firsts
 
     def _table(self, X, *, reset):
-        if tables_of(X) is not None:
-            raise ValueError(IN_PIECES)
-        return super()._table(X, reset=reset)
+        tables = tables_of(X)
+        if tables is None:
+            return super()._table(X, reset=reset)
+        validate_data(self, tables.head(), reset=reset, skip_check_array=True)
+        return tables
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "n_features_out_")

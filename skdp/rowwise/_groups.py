@@ -1,13 +1,19 @@
 """One row of all rows of a person: a function of these rows, and of nothing else."""
 
+import math
+import sys
+from dataclasses import replace
+
 import numpy as np
 
 from skdp.utils._compat import safe_indexing
 from skdp.utils._threads import quiet
 
-__all__ = ["map_groups", "result_of"]
+__all__ = ["map_groups", "map_groups_in_pieces", "result_of"]
 
 REAL = "fiub"
+LEAST = 2**12  # rows that are looked through together
+CHANGED = "the table has another length than the persons of its rows."
 
 
 def map_groups(func, X, persons, n_features):
@@ -40,6 +46,74 @@ def map_groups(func, X, persons, n_features):
             except BaseException:  # of one person alone
                 continue
     return values, np.array([rows[0] for rows in parts], dtype=np.intp)
+
+
+def map_groups_in_pieces(func, pieces, persons, n_features, *, most):
+    """Return what :func:`map_groups` returns of a table whose pieces ``pieces()`` yields.
+
+    Its items are a number of rows and a table of them. Rows wait in memory for the last of their
+    person: hardly more than ``most`` of them, or of one person. Where more would, the table is read
+    again, for some of the persons each time.
+
+    Notes
+    -----
+    **Privacy** (add or remove one person): :func:`map_groups` is given all rows of a person at
+    once, in their order, so its result for a person, and its proof, are those for a table in
+    memory. Which persons are read together, and how often the table is read, shows in time alone.
+    """
+    numbers, firsts, sizes = _in_order(persons.codes)
+    there = np.flatnonzero(numbers >= 0)
+    last = np.empty(len(firsts), dtype=np.intp)
+    last[numbers[there]] = there  # the last one stays
+    gone = np.bincount(last, weights=sizes, minlength=len(numbers))
+    waiting = np.cumsum(numbers >= 0) - np.cumsum(gone)
+    readings = max(1, math.ceil(waiting.max(initial=0) / most))
+    values = np.full((len(firsts), n_features), np.nan)
+
+    def settle(tables, places, end):
+        table, places = _stacked(tables), np.concatenate(places)
+        ready = last[numbers[places]] < end
+        of_ready = replace(persons, codes=np.where(ready, numbers[places], -1))
+        found, own = map_groups(func, table, of_ready, n_features)
+        values[numbers[places[own]]] = found
+        rest = np.flatnonzero(~ready)
+        return [safe_indexing(table, rest)], [places[rest]]
+
+    for reading in range(readings):
+        tables, places, start, fresh = [], [], 0, 0
+        for n, table in pieces():
+            own = numbers[start : start + n]
+            here = np.flatnonzero((own >= 0) & (own % readings == reading))
+            tables.append(safe_indexing(table, here))
+            places.append(start + here)
+            start, fresh = start + n, fresh + len(here)
+            if fresh >= max(LEAST, len(places[0])):  # no more is copied than has been read
+                (tables, places), fresh = settle(tables, places, start), 0
+        if start != len(numbers):
+            raise ValueError(CHANGED)
+        if tables:
+            settle(tables, places, start)
+    return values, firsts
+
+
+def _in_order(codes):
+    """Return persons of rows by the order of their first ones, -1 of none, these, and sizes."""
+    there = np.flatnonzero(codes >= 0)
+    _, firsts, own, sizes = np.unique(
+        codes[there], return_index=True, return_inverse=True, return_counts=True
+    )
+    order, numbers = np.argsort(firsts), np.full(len(codes), -1, dtype=np.intp)
+    numbers[there] = np.argsort(order)[own.reshape(-1)]
+    return numbers, there[firsts[order]], sizes[order]
+
+
+def _stacked(tables):
+    """Return tables of the same columns and types as one."""
+    if hasattr(tables[0], "iloc"):
+        return sys.modules["pandas"].concat(tables, ignore_index=True)
+    if hasattr(tables[0], "columns"):
+        return sys.modules["polars"].concat(tables)
+    return np.concatenate(tables)
 
 
 def result_of(result):

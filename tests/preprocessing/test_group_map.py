@@ -1,5 +1,7 @@
 """GroupMap: one row of all rows of a person, each by itself."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pandas as pd
 import polars
@@ -21,6 +23,8 @@ from skdp.audit import non_interference
 from skdp.audit._transcript import FixedKeys, Script, moves
 from skdp.exceptions import PlanError
 from skdp.gate._curator import replaced_curator
+from skdp.readers._persons import Persons
+from skdp.rowwise._groups import map_groups_in_pieces
 from tests._curators import CannedCurator
 from tests._persons import neighbours
 
@@ -157,8 +161,6 @@ def test_what_cannot_be_is_refused_before_a_charge():
     pipe = chain(lambda rows: rows[0], ledger=ledger)
     with pytest.raises(ValueError, match="groups=ids"):
         pipe.fit(X)
-    with pytest.raises(ValueError, match="read in pieces"):
-        pipe.fit([X[:3], X[3:]], groups=ids)
     search = PrivateSearchCV(chain(lambda rows: rows[0]), {"privatemean__trim": [False, True]})
     with pytest.raises(PlanError, match="Apply it first"):
         search.fit(X, groups=ids)
@@ -190,6 +192,79 @@ def test_it_works_inside_a_group_by():
     model = PrivateGroupBy(longest, 0, [0, 1], epsilon=50.0, random_state=0).fit(X, groups=ids)
     exact = pd.Series(X[:, 1]).groupby(ids).max().groupby(np.unique(ids) % 2).mean()
     assert model.results()["value"].tolist() == pytest.approx(exact.tolist(), abs=0.2)
+
+
+def facts(rows):
+    return {"sum": rows["a"].sum(), "n": len(rows), "x": (rows["town"] == "x").sum()}
+
+
+@pytest.mark.parametrize("held", [2**28, 2**10])  # bytes: all at once, and some at each reading
+@pytest.mark.parametrize("kind", ["batches", "sorted", "parquet", "dask", "memmap", "polars"])
+def test_tables_in_pieces_say_what_they_say_in_memory(kind, held, tmp_path, monkeypatch):
+    monkeypatch.setattr("skdp.preprocessing._group_map.HELD_BYTES", held)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=900), "town": rng.choice(["x", "y"], 900)})
+    ids, func = rng.integers(200, size=900), facts
+    if kind == "memmap":
+        X, func = X[["a"]].to_numpy(), lambda rows: [rows.sum(), len(rows), rows[0, 0]]
+        np.save(tmp_path / "X.npy", X)
+    pieces = [X[:100], X[100:101], X[101:101], X[101:]]
+    if kind == "sorted":
+        ids = np.sort(ids)
+    if kind == "parquet":
+        X.to_parquet(tmp_path / "X.parquet", row_group_size=80)
+        pieces = str(tmp_path / "X.parquet")
+    if kind == "dask":
+        pieces = pytest.importorskip("dask.dataframe").from_pandas(X, npartitions=7)
+    if kind == "memmap":
+        pieces = np.load(tmp_path / "X.npy", mmap_mode="r")
+    if kind == "polars":
+        pieces, X = [polars.from_pandas(part) for part in pieces], polars.from_pandas(X)
+    whole, parts = (
+        make_private_pipeline(GroupMap(func), BOUNDED, random_state=0).fit(Z, groups=ids)
+        for Z in (X, pieces)
+    )
+    assert np.array_equal(parts[-1].location_, whole[-1].location_)
+    joined = [np.asarray(GroupMap(func).fit(Z).transform(Z, groups=ids)) for Z in (X, pieces)]
+    assert joined[0].tobytes() == joined[1].tobytes()
+
+
+def test_rows_wait_for_the_last_of_their_person_and_no_longer():
+    codes = np.array([0, 1, 0, -1, 2, 1, 2, 2])
+    X, told = np.arange(8.0)[:, None], []
+
+    def pieces():
+        told.append("read")
+        for i in range(0, 8, 2):
+            told.append(i)
+            yield 2, X[i : i + 2]
+
+    def func(rows):
+        told.append(rows.ravel().tolist())
+        return [len(rows)]
+
+    options = {"persons": Persons(codes, 3), "n_features": 1}
+    with patch("skdp.rowwise._groups.LEAST", 1):
+        values, firsts = map_groups_in_pieces(func, pieces, **options, most=3)
+    assert values.ravel().tolist() == [2, 2, 3] and firsts.tolist() == [0, 1, 4]
+    assert told == ["read", 0, 2, 4, [0, 2], [1, 5], 6, [4, 6, 7]]
+    del told[:]
+    assert map_groups_in_pieces(func, pieces, **options, most=1)[0].tolist() == values.tolist()
+    assert told.count("read") == 2
+    with pytest.raises(ValueError, match="another length"):
+        map_groups_in_pieces(func, lambda: [(2, X[:2])], **options, most=9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_person_in_several_pieces_adds_one_row(seed, monkeypatch):
+    monkeypatch.setattr("skdp.preprocessing._group_map.HELD_BYTES", 2**8)
+    X, ids, stay = neighbours(np.random.default_rng(seed), 50, 2)
+    model = chain(lambda rows: rows[-1])
+    fit = model.fit
+    model.fit = lambda X, groups: fit(np.array_split(X, 7), groups=groups)
+    run, again = replay(model, X, ids, stay, seed)
+    for _, moved, allowed in moves(run.records, again.records):
+        assert moved <= allowed
 
 
 @pytest.mark.slow
