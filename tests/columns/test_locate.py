@@ -12,6 +12,7 @@ from skdp.columns._magnitude_histogram import CELLS, ENDS, MagnitudeHistogram
 from skdp.columns._octaves import OctaveEnds
 from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._bins import OctaveCells
+from skdp.kernel._columns import ColumnCells, FarthestCells
 from skdp.kernel._views import Boxed
 from skdp.location._column_strategies import unboxed
 from skdp.location._release import MeanRelease
@@ -324,3 +325,35 @@ def test_counts_that_stand_out_in_no_cell_are_in_the_interval():
         low, high = PrivateMean(random_state=seed).fit(x).interval()
         held += low[0] <= x.mean() <= high[0]
     assert held >= 15  # by the law of the bulk alone 9
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_of_every_row_the_farthest_entries_are_counted(most):
+    rng = np.random.default_rng(0)
+    X, center, reach = rng.standard_t(2, (400, 5)), np.arange(5) / 4, np.array([1.0, 2, 1, 4, 1])
+    X[7, 2] = np.nan
+    far = np.abs(X - center) / reach
+    rank = np.argsort(np.argsort(-far, axis=1, kind="stable"), axis=1)
+    kept = (far > 1) & (rank < most) & np.isfinite(X).all(axis=1)[:, None]
+    cells = (OctaveCells(1018, 20, 1),) * 5
+    asked = FarthestCells(np.arange(5), cells, center, reach=reach, most=most)
+    assert asked.squared_l2 == asked.l1 == most
+    alone = ColumnCells(np.arange(5), cells, center, rows="entries")
+    expected = alone.total(np.where(kept, X, np.nan))
+    assert expected.sum() > 300
+    np.testing.assert_array_equal(asked.total(X), expected)
+
+
+@seeded
+def test_tails_of_boxed_columns_are_looked_at_again():
+    """Half a percent of the rows, far out: counts of all entries alone show them in 2 of 8 fits."""
+    rng, n = np.random.default_rng(0), 20_000
+    X = np.column_stack([rng.poisson(2.0, (n, 9)), rng.random(n) < 0.05]) * 1.0
+    X[: n // 200, 0] = 60.0
+    errors = []
+    for seed in range(8):
+        fit = PrivateMean(random_state=seed).fit(X)
+        labels = {c.label for c in fit.privacy_report_.charges}
+        assert {"tails", "farthest entries"} <= labels
+        errors.append(abs(fit.location_[0] - X[:, 0].mean()))
+    assert np.median(errors) < 0.05
