@@ -12,6 +12,7 @@ from skdp.kernel._plain import (
     distinct,
     each,
     made_of,
+    once,
     public,
     refuse,
     rising,
@@ -109,10 +110,12 @@ class FarthestCells(ColumnCells):
     is in no cell. Of equally far ones the first is taken.
 
     **Privacy** (add or remove one row): a row tells by itself and by public numbers which of its
-    entries are in a cell, ``most`` of them at most, one cell each; a row with NaN or infinity has
-    none. So ``most`` numbers move, by 1 each, whatever the number of columns.
+    entries are in a cell, ``most`` of them at most, one cell each, as no column is there twice; a
+    row with NaN or infinity has none. So ``most`` numbers move, by 1 each, whatever the number of
+    columns.
     """
 
+    columns: Annotated[Columns, once]  # an entry counts once
     rows: str = "entries"  # of finite rows
     reach: Vector | None = None
     most: Annotated[int, within(1, MOST_CELLS)] = 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
+from skdp.audit._statistics import shape_of
 from skdp.columns._evidence import is_significant
 from skdp.columns._locate import Clipping
 from skdp.columns._magnitude_histogram import CELLS, ENDS, MagnitudeHistogram
@@ -342,6 +343,14 @@ def test_of_every_row_the_farthest_entries_are_counted(most):
     expected = alone.total(np.where(kept, X, np.nan))
     assert expected.sum() > 300
     np.testing.assert_array_equal(asked.total(X), expected)
+
+
+def test_entries_of_a_column_that_is_asked_twice_are_refused():
+    asked = FarthestCells(
+        np.array([0, 0]), (OctaveCells(),) * 2, np.zeros(2), reach=np.array([9, 1.0])
+    )
+    with pytest.raises(ValueError, match="twice"):
+        asked.check(shape_of(asked, np.ones((1, 2))))
 
 
 @seeded
