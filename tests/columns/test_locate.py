@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
-from skdp.audit._statistics import shape_of
 from skdp.columns._evidence import is_significant
 from skdp.columns._locate import Clipping
 from skdp.columns._magnitude_histogram import CELLS, ENDS, MagnitudeHistogram
 from skdp.columns._octaves import OctaveEnds
 from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._bins import OctaveCells
-from skdp.kernel._columns import ColumnCells, FarthestCells
 from skdp.kernel._views import Boxed
 from skdp.location._column_strategies import unboxed
 from skdp.location._release import MeanRelease
@@ -326,31 +324,6 @@ def test_counts_that_stand_out_in_no_cell_are_in_the_interval():
         low, high = PrivateMean(random_state=seed).fit(x).interval()
         held += low[0] <= x.mean() <= high[0]
     assert held >= 15  # by the law of the bulk alone 9
-
-
-@pytest.mark.parametrize("most", [1, 2, 5])
-def test_of_every_row_the_farthest_entries_are_counted(most):
-    rng = np.random.default_rng(0)
-    X, center, reach = rng.standard_t(2, (400, 5)), np.arange(5) / 4, np.array([1.0, 2, 1, 4, 1])
-    X[7, 2] = np.nan
-    far = np.abs(X - center) / reach
-    rank = np.argsort(np.argsort(-far, axis=1, kind="stable"), axis=1)
-    kept = (far > 1) & (rank < most) & np.isfinite(X).all(axis=1)[:, None]
-    cells = (OctaveCells(1018, 20, 1),) * 5
-    asked = FarthestCells(np.arange(5), cells, center, reach=reach, most=most)
-    assert asked.squared_l2 == asked.l1 == most
-    alone = ColumnCells(np.arange(5), cells, center, rows="entries")
-    expected = alone.total(np.where(kept, X, np.nan))
-    assert expected.sum() > 300
-    np.testing.assert_array_equal(asked.total(X), expected)
-
-
-def test_entries_of_a_column_that_is_asked_twice_are_refused():
-    asked = FarthestCells(
-        np.array([0, 0]), (OctaveCells(),) * 2, np.zeros(2), reach=np.array([9, 1.0])
-    )
-    with pytest.raises(ValueError, match="twice"):
-        asked.check(shape_of(asked, np.ones((1, 2))))
 
 
 @seeded
