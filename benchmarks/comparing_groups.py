@@ -132,49 +132,77 @@ def _table(p, n, epsilon):
 
 
 def power_cells():
-    """Yield (name, private run, run of scipy), for groups half a deviation apart."""
+    """Yield (name, private run, run of scipy); groups are half a deviation apart.
+
+    scipy has .8 with 64 rows a group (ranks, means), 81 (kruskal), 77 (oneway), 90 (distance), 128
+    rows a quarter of a deviation away (one sample, pairs), 225 and 194 (correlations), 1,094 and
+    1,320 a group (rates, chi2).
+    """
+    ranks = stats.private_mannwhitneyu, scipy_stats.mannwhitneyu
+    means = stats.private_ttest_ind, scipy_stats.ttest_ind
+    kruskal = stats.private_kruskal, scipy_stats.kruskal
+    oneway = stats.private_f_oneway, scipy_stats.f_oneway
+    distance = stats.private_ks_2samp, scipy_stats.ks_2samp
+    spearman = stats.private_spearmanr, scipy_stats.spearmanr
+    pearson = stats.private_pearsonr, scipy_stats.pearsonr
+    one = stats.private_ttest_1samp, scipy_stats.ttest_1samp
+    pairs = stats.private_ttest_rel, scipy_stats.ttest_rel
+    two = (128, 141, 166, 256, 320)
     for bounds in ((-10.0, 10.0), None):
-        for n in (128, 141, 166, 256, 320):
-            for name, ours, theirs in (
-                ("ranks", stats.private_mannwhitneyu, scipy_stats.mannwhitneyu),
-                ("means", stats.private_ttest_ind, scipy_stats.ttest_ind),
-            ):
-                yield f"{name} n={n} bounds={bounds or 'none'}", *_shifted(ours, theirs, n, bounds)
-        for n in (160, 178):  # the classical test has .8 with 81 rows a group
-            yield f"kruskal n={n} bounds={bounds or 'none'}", *_three_shifted(n, bounds)
-        for n in (690, 855):  # 225 rows
-            yield f"spearman r=.2 n={n} bounds={bounds or 'none'}", *_correlated(n, bounds)
-    for n in (1400, 1750):  # 1,094 rows a group
+        for name, tests, sizes, drawn in (
+            ("ranks", ranks, two, _shifted),
+            ("means", means, two, _shifted),
+            ("kruskal", kruskal, (160, 178), _three_shifted),
+            ("oneway", oneway, (231, 308), _three_shifted),
+            ("distance", distance, (135, 180), _shifted),
+            ("spearman r=.2", spearman, (690, 855), _related),
+            ("pearson r=.2", pearson, (970, 1552), _related),
+            ("one sample", one, (512, 640, 768), _away),
+            ("pairs", pairs, (512, 640, 768), _paired),
+        ):
+            for n in sizes:
+                runs = _of_drawn(*tests, drawn, n, bounds=bounds)
+                yield f"{name} n={n} bounds={bounds or 'none'}", *runs
+    for n in (1400, 1750):
         yield f"rates .2 .25 n={n}", *_rated(n)
+    chi2 = stats.private_chi2_contingency, scipy_stats.chi2_contingency
+    for n in (1980, 2640):
+        yield f"chi2 .2 .225 .25 n={n}", *_of_drawn(*chi2, _three_rated, n)
 
 
-def _three_shifted(n, bounds):
-    def drawn(rng):
-        return [rng.normal(shift, size=n) for shift in (0, 0.25, 0.5)]
-
-    def private(rng, seed):
-        return stats.private_kruskal(*drawn(rng), bounds=bounds, random_state=seed).pvalue
-
-    return private, lambda rng, seed: scipy_stats.kruskal(*drawn(rng)).pvalue
-
-
-def _shifted(ours, theirs, n, bounds):
-    def private(rng, seed):
-        x, y = rng.normal(size=n), rng.normal(0.5, size=n)
-        return ours(x, y, bounds=bounds, random_state=seed).pvalue
-
-    return private, lambda rng, seed: theirs(rng.normal(size=n), rng.normal(0.5, size=n)).pvalue
-
-
-def _correlated(n, bounds):
-    def drawn(rng):
-        x = rng.normal(size=n)
-        return x, 0.2 * x + np.sqrt(0.96) * rng.normal(size=n)
+def _of_drawn(ours, theirs, drawn, n, **options):
+    """Return what draws p-values of a private test, and of one of scipy."""
 
     def private(rng, seed):
-        return stats.private_spearmanr(*drawn(rng), bounds=bounds, random_state=seed).pvalue
+        return ours(*drawn(rng, n), **options, random_state=seed).pvalue
 
-    return private, lambda rng, seed: scipy_stats.spearmanr(*drawn(rng)).pvalue
+    return private, lambda rng, seed: theirs(*drawn(rng, n)).pvalue
+
+
+def _three_shifted(rng, n):
+    return [rng.normal(shift, size=n) for shift in (0, 0.25, 0.5)]
+
+
+def _shifted(rng, n):
+    return rng.normal(size=n), rng.normal(0.5, size=n)
+
+
+def _away(rng, n):
+    return rng.normal(0.25, size=n), 0.0
+
+
+def _paired(rng, n):
+    before = rng.normal(size=n)
+    return before + rng.normal(0.25, size=n), before
+
+
+def _related(rng, n):
+    x = rng.normal(size=n)
+    return x, 0.2 * x + np.sqrt(0.96) * rng.normal(size=n)
+
+
+def _three_rated(rng, n):
+    return (np.array([[k, n - k] for k in rng.binomial(n, (0.2, 0.225, 0.25))]),)
 
 
 def _rated(n):

@@ -227,10 +227,11 @@ def private_ttest_1samp(
     Notes
     -----
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; the number of
-    rows is private. A window is found, and sums of clipped entries are released. Proof: user guide
-    "Comparing groups: proofs". Without ``bounds`` no window may be found of fewer than some 5000 /
-    epsilon rows: then there is no conclusion (2000 normal rows, epsilon 1: one fit in five). Up to
-    5 % of the rows, far away from all others, may be cut, and the mean with them: pass ``bounds``.
+    rows is private. A window is found, rows beyond it are counted with noise, and sums of clipped
+    entries are released. Proof: user guide "Comparing groups: proofs". Without ``bounds`` no window
+    is found of fewer than some 300 / epsilon rows, and none where the count sees rows beyond it:
+    then there is no conclusion. Fewer far rows than that noise, some 40 / epsilon, may be cut, and
+    the mean with them: pass ``bounds``.
 
     Source: :func:`scipy.stats.ttest_1samp`.
 

@@ -205,7 +205,7 @@ class TestResult:
     def conclusion(self):
         """What the p-value says, in words."""
         if not self.told:
-            return FEW
+            return next((w for w in self.accuracy_warnings_ if w.startswith("no conclusion")), FEW)
         if self.pvalue <= LEVEL:
             return f"at the 5 % level the rows speak against: {self.null}."
         return f"no conclusion: the rows do not speak against: {self.null}."

@@ -8,21 +8,24 @@ from scipy.special import ndtri
 
 from skdp.accounting import Step
 from skdp.columns import find_quantiles, rank_steps
-from skdp.columns._ranks_read import limits
+from skdp.kernel._columns import EdgeCells
 from skdp.kernel._sums import Count
 from skdp.kernel.applied._entry_scores import COUNT, Scores
 from skdp.location._public import bounds_vectors
 
-__all__ = ["Found", "find_ranks", "find_windows", "reach_of", "search_steps"]
+__all__ = ["BEYOND", "Found", "find_ranks", "find_windows", "reach_of", "search_steps"]
 
 ROWS = Step("rows", at_most=0.015, of=(Count,))
 SEARCH = Step("search", "child", at_most=0.4)
+BEYOND = Step("rows beyond the window", at_most=0.08, of=(EdgeCells,))  # of a single sample
 # Rows times mu of the search: with fewer, windows are not found. The noise of the quantiles of a
 # single sample moves its mean, those of two groups alike. So does a tail that is cut: its window
 # reaches as far as SINGLE at least. Both were chosen on normal and exponential rows.
 FEW = {"single": 30.0, "groups": 9.0}
-SINGLE = 3.0
+SINGLE = 4.0
 LEVEL_NOISE = 8.0  # rows beyond a quantile that a search finds well, times mu of the search
+LEVEL_NOISE_OF_ONE = 12.0  # of a single sample: with 8, 12 and 16 it had a conclusion alike
+SEEN = 2.3  # deviations: of windows that leave out no rows, 2 % are said to
 LEVELS = 3, 15  # of pooled quantiles, at least and at most
 APART = 30.0  # rows between two of them, in noises of a count
 STRETCH = 1.5  # of the ends of scores, beyond the last quantile
@@ -36,16 +39,18 @@ PART = 0.4  # of the sampling error, that the noise of a window may have
 OUTER = 0.25  # of the level of a tail, at most: that of quantiles that tell how heavy it is
 NORMAL, HEAVY = 1.1, 2.0  # growth of a tail beside a normal one: light, and heavy (3 of 2, t of 3)
 LOST = 0.2  # of a variance: what its noise may be, which a count of weight 0.3 makes
-SURE = 2.0  # deviations of a rank that is clearly beyond another
 Z = 1.645  # distance of the .05 quantile of a normal, in deviations
 
 
 class Found:
-    """Scores of d columns, which of them were found, and the released number of rows."""
+    """Scores of d columns, which of them were found, and the released number of rows.
 
-    def __init__(self, edges, values, found, n, count_sd):
+    Of windows also which were not found since rows are seen beyond them, ``cut``.
+    """
+
+    def __init__(self, edges, values, found, n, count_sd, cut=()):
         self.scores = Scores(tuple(edges), tuple(values))
-        self.found, self.n, self.count_sd = found, n, count_sd
+        self.found, self.n, self.count_sd, self.cut = found, n, count_sd, cut
 
     @property
     def middle(self):
@@ -58,11 +63,11 @@ class Found:
         return np.array([(x[-1] - x[0]) / 2 for x in self.scores.edges])
 
 
-def search_steps(budget, *, bounded):
-    """Return the planned steps of the first stage."""
+def search_steps(budget, *, bounded, single=False):
+    """Return the planned steps of the first stage; of a window of a single sample one more."""
     inner = rank_steps(budget, bounded=bounded)
     named = (replace(step, label=f"{SEARCH.label}/{step.label}") for step in inner)
-    return (ROWS, SEARCH, *named)
+    return (ROWS, SEARCH, *named, *([BEYOND] if single else ()))
 
 
 def _count(table):
@@ -133,7 +138,7 @@ def find_windows(table, bounds, tails, n_groups=1, power=1):
     single = n_groups == 1 and power == 1
     least, few = (max(least, SINGLE), FEW["single"]) if single else (least, FEW["groups"])
     mu = budget.mu * math.sqrt(share / d)
-    outer = LEVEL_NOISE / mu / max(n, 1.0)
+    outer = (LEVEL_NOISE_OF_ONE if single else LEVEL_NOISE) / mu / max(n, 1.0)
     level = float(np.clip(outer, level, MOST_LEVEL))
     ends = bounds_vectors(bounds, d) if bounded else None
     q = [level, 0.5, 1 - level]
@@ -147,13 +152,11 @@ def find_windows(table, bounds, tails, n_groups=1, power=1):
     if told:
         far = np.stack([middle - seen.location[0], seen.location[-1] - middle])
         reach *= (reach_of(*noise, power) / reach) ** _lightness(far, [below, above], outer, level)
-    stretch = Z / -ndtri(level)
+    # of one sample as far as in lognormal rows: there a cut tail moves the mean
+    stretch = math.expm1(Z) / math.expm1(-ndtri(level)) if single else Z / -ndtri(level)
     below, above = below * stretch, above * stretch
     low, high = middle - reach[0] * below, middle + reach[1] * above
     found = seen.found & (below + above > 0) & (n > few / mu)
-    if single:
-        clear = np.array([_clear(seen, j) for j in range(d)]).T
-        low, high = np.minimum(low, clear[0]), np.maximum(high, clear[1])
     if bounded:
         low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
         low, high = np.where(found, low, ends[0]), np.where(found, high, ends[1])
@@ -161,19 +164,22 @@ def find_windows(table, bounds, tails, n_groups=1, power=1):
     else:
         low, high = np.where(found, low, middle - 1), np.where(found, high, middle + 1)
     low, high, found = _apart(low, high, found)
+    cut = np.zeros(d, dtype=bool)
+    if single:
+        cut = _rows_beyond(table, low, high)
+        if bounded:
+            low, high, cut = np.where(cut, ends[0], low), np.where(cut, ends[1], high), ~found
     edges = [np.array(pair) for pair in zip(low, high, strict=True)]
-    return Found(edges, [np.array([-1.0, 1.0])] * d, found, n, sd)
+    return Found(edges, [np.array([-1.0, 1.0])] * d, found & ~cut, n, sd, found & cut)
 
 
-def _clear(seen, j):
-    """Return the nearest cuts that are clearly beyond the outermost quantiles of a column.
-
-    A search that ends early leaves a gap to them, and a quantile may be anywhere in it.
-    """
-    x, at = seen.points[j], seen.location[:, j]
-    first, _ = limits(x, seen.excess[j][0], seen.sd[j][0], at[0], SURE)
-    _, last = limits(x, seen.excess[j][-1], seen.sd[j][-1], at[-1], SURE)
-    return first, last
+def _rows_beyond(table, low, high):
+    """Return of which windows a released histogram sees rows beyond an end."""
+    with np.errstate(all="ignore"):
+        inner = zip(np.nextafter(low, -math.inf), high, strict=True)
+    edges = tuple(np.array([-math.inf, *pair, math.inf]) for pair in inner)
+    told = table.ask(EdgeCells(np.arange(len(edges)), edges, "entries"), BEYOND)
+    return (told.value.reshape(-1, 3)[:, [0, 2]] > SEEN * told.scale).any(axis=1)
 
 
 def _lightness(far, near, outer, level):

@@ -59,6 +59,10 @@ SPARSE = (
     "many cells are expected to hold less than their noise: the p-value is approximate. Join "
     "levels, or use a larger epsilon or more rows"
 )
+CUT = (
+    "no conclusion: some rows lie far away from the others, and the mean would leave them out. "
+    "Pass bounds that hold them"
+)
 SAME_LAW = "the rows of all groups have the same distribution"
 SAME_MEAN = "the groups have the same mean"
 FARTHEST = float(np.finfo(np.float64).max)
@@ -117,7 +121,7 @@ class Test(PrivateEstimator):
         _, rows = coded_classes(table, self.classes)
         result = self._result(rows)
         if not result.told:
-            rows.doubt(FEW)
+            rows.doubt(*(result.accuracy_warnings_ or (FEW,)))
         elif result.noise_share > DROWNED:
             rows.doubt(MOSTLY_NOISE)
         return {"result_": result if result.told else unknown(result)}
@@ -196,12 +200,16 @@ def rank_result(sums, alternative, found):
 class MeanTest(Test):
     """Means of groups in one window, that all rows together have told."""
 
+    def _search_steps(self, budget):
+        single = self.n_groups == 1
+        return search_steps(budget, bounded=self.bounds is not None, single=single)
+
     def _result(self, table):
         found = find_windows(columns_of(table), self.bounds, self.tails, self.n_groups)
         (sums,) = group_sums(table, found, self.n_groups, SUMS, table.remaining)
-        at = self._options().get("popmean", 0.0)
-        ok = bool(found.found[0])
-        return mean_result(sums, found.middle[0], found.half[0], self.alternative, ok, at)
+        at, ok = self._options().get("popmean", 0.0), bool(found.found[0])
+        result = mean_result(sums, found.middle[0], found.half[0], self.alternative, ok, at)
+        return replace(result, accuracy_warnings_=(CUT,)) if any(found.cut) else result
 
 
 def mean_result(sums, middle, half, alternative, found, popmean=0.0):

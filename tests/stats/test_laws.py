@@ -288,3 +288,23 @@ def test_intervals_of_rank_correlations_cover_where_columns_are_far_out_together
         low, high = PairSums(*sums, np.zeros(4), (n, 1.0), 0.15, True).at(0.95)
         covered += low <= truth <= high
     assert covered >= 0.93 * 400
+
+
+def test_a_mean_has_a_conclusion():
+    """Of ten tables of 1,500 normal rows two may have none: 2 % are lost to a count of far rows."""
+    tests = [
+        private_ttest_1samp(np.random.default_rng(s).normal(0.3, 1, 1500), 0.0, random_state=s)
+        for s in range(10)
+    ]
+    assert sum(test.pvalue <= 0.05 for test in tests) >= 8
+
+
+def test_rows_beyond_the_window_of_a_mean():
+    """Nothing is told of a mean that leaves rows out; bounds hold them."""
+    rows = np.random.default_rng(0).normal(size=3000)
+    rows[:90] += 30
+    test = private_ttest_1samp(rows, 0.9, random_state=0)
+    assert test.pvalue == 1 and "far away" in test.conclusion and not test.reliable_
+    test = private_ttest_1samp(rows, 0.9, bounds=(-50, 50), random_state=0)
+    low, high = test.confidence_interval()
+    assert low < rows.mean() < high < 2
