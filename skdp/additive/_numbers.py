@@ -40,8 +40,8 @@ MOVES = 2  # of a term that smoothing leaves
 BELOW, ABOVE = 5, 16  # octaves around the last radius
 LARGEST = 2**30  # radius in steps of a score: sums of a block stay exact
 GROWS = 2  # of a radius, from cycle to cycle at most
-# Of 400 fits to unseen tables with these, 161 are reliable; 5 of them are worse than a constant, by
-# less than 5 % of the variance.
+# Of 400 fits to tables that nothing was tuned on, 161 are reliable; 5 of them are worse than a
+# constant, by less than 5 % of the variance.
 HIDDEN = 1.0  # noise sds of the rows that the octave beyond may hold without being seen
 NOISES = 2.0  # noise sds by which a mean may be off
 ROOM = 2.0  # units that rows may be away where none is seen farther: most are there as a rule
