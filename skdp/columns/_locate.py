@@ -1,7 +1,7 @@
 """Columns located: where to clip each of them, found privately without bounds."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from skdp.columns._magnitude_histogram import COLUMNS, look_again, release_magni
 from skdp.columns._octaves import OctaveEnds, octaves_around
 from skdp.columns._squares import Squares, mean_square
 from skdp.columns._tail import ALONE, SEVERAL, read_tail
-from skdp.kernel._columns import ColumnCells, FarthestCells
+from skdp.kernel._columns import ColumnCells
 from skdp.scales._column_noise import ColumnNoise
 
-__all__ = ["FARTHEST", "LOCATING_STEPS", "ColumnLocation", "locate_columns", "survey_share"]
+__all__ = ["LOCATING_STEPS", "ColumnLocation", "locate_columns", "survey_share"]
 
 # --- what rows that no count shows may do to a mean: how far a tail leans, and what it may hide
 
@@ -129,17 +129,10 @@ def _bias(tail, what, distances, n):
 HALVINGS = 1
 BELOW, ABOVE = 4, 24  # octaves of the tails, around the bulk and beyond its entries
 LARGEST = float(np.finfo(np.float64).max)
-NEAR_SHARE = 0.08  # of the tails of all entries, where the farthest are looked at again
-FAR_ROWS, FAR_SHARES = 250, (0.08, 0.2)  # rows that are one sd of these, and shares
-FAR_PART, WITHIN = 0.08, 8  # part of the rows beyond a reach, and clip radii over the least one
-FEW_ENTRIES, COLUMNS_AN_ENTRY = 2, 6  # of a row that are counted; a sixth of more columns
-UNLIKE, MOST_TIMES = 1.0, 4.0  # how many times too low counts are: spread of columns, and most
-ROUNDS = 4  # of a box and the length of rows in it
 PRIOR = 1.0  # scale of a column of which only zeros are seen
 MOST_TAILS = 0.45  # part of what is left that tails take
 FINAL = 0.4  # share that is left over for what follows, at least
 TAILS = Step("tails", at_most=0.22, of=(ColumnCells,))
-FARTHEST = Step("farthest entries", at_most=FAR_SHARES[1], of=(FarthestCells,))
 LOCATING_STEPS = COLUMNS, ZOOM, TAILS
 
 
@@ -158,10 +151,8 @@ class ColumnLocation:
     hidden: bool = False  # whether many rows may lie where they are not seen
 
 
-def locate_columns(table, *, n, count_sd, surveys=None, worth=None, joint=False):
+def locate_columns(table, *, n, count_sd, surveys=None, worth=None):
     """Find where to clip every column so that noise and bias of its mean balance.
-
-    With ``joint`` the columns are summed together, every row clipped to a ball.
 
     Notes
     -----
@@ -178,68 +169,30 @@ def locate_columns(table, *, n, count_sd, surveys=None, worth=None, joint=False)
         return [_default_location(one) for one in surveys]
     bulks = release_refined_intervals(table, there, n=n, least=FINAL + 0.15)
     at = np.array([j for j, bulk in enumerate(bulks) if bulk is not None])
-    cells = tuple(_tail_cells(bulks[j], surveys[j]) for j in at)
-    apart = joint and at.size > 1
+    cells = [_tail_cells(bulks[j], surveys[j]) for j in at]
     share = float(np.clip(noise.share(n / 60, at.size), 0.10 if d == 1 else 0.18, 0.22))
-    share = min(NEAR_SHARE if apart else share, MOST_TAILS * float(table.remaining))
-    centers = np.array([bulks[j].center for j in at])
-    release = table.ask(ColumnCells(at, cells, centers), TAILS, share=share)
-    sd = noise.deviation(release.scale)
-    tails = [
-        ColumnTails(bulks[j], one, counts, sd, n, alone=d == 1)
-        for j, one, counts in zip(at, cells, release.value.astype(float), strict=True)
-    ]
-
-    def box():
-        final = noise.deviation(noise.scale(float(table.remaining), 1)) / (worth or n)
-        return _best_box(tails, final, d, count_sd=count_sd, joint=joint)
-
-    if apart:
-        reach = np.array([one.reach(clip) for one, clip in zip(tails, box(), strict=True)])
-        share = float(np.clip(noise.share(n / FAR_ROWS, 1), *FAR_SHARES))
-        release_farthest(table, tails, FarthestCells(at, cells, centers, reach=reach), share)
-    located = [None if there[j] else _default_location(surveys[j]) for j in range(d)]
-    for j, one, clip in zip(at, tails, box(), strict=True):
-        hidden = one.may_hide(n * noise.strength / math.sqrt(d))
-        located[j] = ColumnLocation("rows", clip, one.squares, hidden)
-    return located
-
-
-def release_farthest(table, tails, asked, share):
-    """Release the cells of entries far out once more, of each row a few, and pool all counts.
-
-    Notes
-    -----
-    **Privacy**: of :class:`skdp.kernel._columns.FarthestCells`; its reach is made of releases.
-
-    The noise is that of a few columns. Rows that are far in more of them are counted too low: by
-    how much is told by the counts of all entries, column by column.
-    """
-    k = len(tails)
-    most = max(1, min(FEW_ENTRIES, k // 2), math.ceil(k / COLUMNS_AN_ENTRY))
     share = min(share, MOST_TAILS * float(table.remaining))
-    release = table.ask(replace(asked, most=most), FARTHEST, share=share)
-    sd = ColumnNoise(table.budget).deviation(release.scale)
-    counts = release.value.astype(float)
-    sums = [one.beyond(*of) for one, *of in zip(tails, counts, asked.reach, strict=True)]
-    all_of, far, noise = np.array(sums).T
-    sure = np.maximum(far, 2 * sd * noise / tails[0].sd)
-    ratio, noise = all_of / sure, noise / sure
-    typical = np.clip(all_of.sum() / sure.sum(), 1.0, MOST_TIMES)
-    times = typical + (ratio - typical) / (1 + np.square(noise / UNLIKE))
-    times = np.clip(times, 1.0, MOST_TIMES)
-    for one, t, *of in zip(tails, times, counts, asked.reach, strict=True):
-        one.pool(*of, t, sd)
-
-
-def _best_box(tails, noise, d, *, count_sd, joint):
-    """Return the Clippings for a noise per length of a row, in radii."""
-    length = math.sqrt(d)
-    for _ in range(ROUNDS if joint else 1):
-        clips = [one.clipping(noise=noise * length, count_sd=count_sd) for one in tails]
-        squares = sum(one.square(clip) for one, clip in zip(tails, clips, strict=True))
-        length = min(math.sqrt(d), math.sqrt(1 + squares))  # a row at one end, typical elsewhere
-    return clips
+    centers = np.array([bulks[j].center for j in at])
+    asked = ColumnCells(at, tuple(cells), centers)
+    release = table.ask(asked, TAILS, share=share)
+    sd = noise.deviation(release.scale)
+    final = noise.deviation(noise.scale(float(table.remaining), d)) / (worth or n)
+    located = [None if there[j] else _default_location(surveys[j]) for j in range(d)]
+    for j, one, counts in zip(at, cells, release.value.astype(float), strict=True):
+        ends = OctaveEnds(one)
+        unit = _power(max(bulks[j].width, ends.edges[1]))
+        counts = counts[: one.n_cells]
+        up, down = _tail_sides(ends.edges, counts, sd, bulks[j], unit, n, alone=d == 1)
+        seen = (ends.low >= -down.top * unit) & (ends.high <= up.top * unit)
+        leaning = lean(ends.low[seen] / 2 + ends.high[seen] / 2, counts[seen])
+        clipping = best_clipping(
+            bulks[j].center, unit, up, down, leaning, n=n, noise=final, sd=sd, count_sd=count_sd
+        )
+        hidden = may_hide(counts, one.n_side, seen, sd, n=n, rows=n * noise.strength / math.sqrt(d))
+        squares = mean_square(counts[seen], ends.size[seen] / unit, sd, n)
+        squares = Squares(bulks[j].center, unit, *squares)
+        located[j] = ColumnLocation("rows", clipping, squares, hidden)
+    return located
 
 
 def _tail_cells(bulk: CentralInterval, survey):
@@ -267,76 +220,6 @@ def _tail_sides(ends, counts, sd, bulk, unit, n, *, alone):
     equal = abs(bulk.center) / unit if bulk.equal else None
     known = {"n": n, "entry": equal, "shown": np.inf if equal else ALONE if alone else SEVERAL}
     return (read_tail(edges, side[:size], sd, width, **known) for side in (up, down))
-
-
-class ColumnTails:
-    """What released histograms about the bulk of a column tell."""
-
-    def __init__(self, bulk, cells, counts, sd, n, *, alone):
-        self._ends, self._bulk, self._n, self._alone = OctaveEnds(cells), bulk, n, alone
-        self._unit, self._middle = _power(max(bulk.width, self._ends.edges[1])), cells.n_side
-        self.all, self.sd = counts[: cells.n_cells], sd  # of entries, and of their noise
-        self._read(self.all, sd)
-
-    def _read(self, counts, sd):
-        ends, unit, n = self._ends, self._unit, self._n
-        sides = _tail_sides(ends.edges, counts, sd, self._bulk, unit, n, alone=self._alone)
-        self._up, self._down = sides
-        seen = (ends.low >= -self._down.top * unit) & (ends.high <= self._up.top * unit)
-        places = ends.low[seen] / 2 + ends.high[seen] / 2
-        self._seen, self._places, self._counts, self._noise = seen, places, counts[seen], sd
-
-    @property
-    def _farthest(self):
-        return max(self._up.top, self._down.top) * self._unit
-
-    def clipping(self, **known):
-        """Return the Clipping of the least expected error for a ``noise`` and a ``count_sd``."""
-        known |= {"n": self._n, "sd": self._noise}
-        leaning = lean(self._places, self._counts)
-        return best_clipping(self._bulk.center, self._unit, self._up, self._down, leaning, **known)
-
-    def square(self, clip):
-        """Return the mean square of clipped entries, in squares of the radius."""
-        off = self._places - (clip.center - self._bulk.center)
-        square = np.square(np.minimum(np.abs(off) / clip.radius, 1.0)) @ self._counts
-        return float(np.clip(square / self._n, 0.0, 1.0))
-
-    @property
-    def squares(self):
-        """How far the entries lie from the centre of the bulk."""
-        sizes = self._ends.size[self._seen] / self._unit
-        square = mean_square(self._counts, sizes, self._noise, self._n)
-        return Squares(self._bulk.center, self._unit, *square)
-
-    def may_hide(self, rows):
-        """Return whether many rows may lie where they are not seen."""
-        return may_hide(self.all, self._middle, self._seen, self.sd, n=self._n, rows=rows)
-
-    def reach(self, clip):
-        """Return an edge that few entries lie beyond, but not far within a Clipping."""
-        edges, m = self._ends.edges, self._middle
-        both = np.where(edges[1:] <= self._farthest, self.all[m + 1 :] + self.all[:m][::-1], 0.0)
-        many = np.cumsum(both[::-1])[::-1] > FAR_PART * self._n
-        least = np.searchsorted(edges, clip.radius / WITHIN, side="right") - 1
-        at = min(max(np.flatnonzero(np.append(True, many))[-1], least), len(edges) - 2)
-        return float(edges[at] or edges[1])
-
-    def _outer(self, reach):
-        return (self._ends.low >= reach) | (self._ends.high <= -reach)
-
-    def beyond(self, far, reach):
-        """Return all entries seen beyond a reach, those of the farthest, and noise of the first."""
-        seen = self._outer(reach) & (self._ends.size <= 2 * self._farthest)
-        far = far[: len(seen)][seen]
-        return self.all[seen].sum(), far.sum(), self.sd * math.sqrt(far.size)
-
-    def pool(self, far, reach, times, sd):
-        """Take in counts of the farthest entries, so many ``times`` lower than those of all."""
-        weight = self.sd**2 / (self.sd**2 + (times * sd) ** 2)
-        pooled = weight * times * far[: len(self.all)] + (1 - weight) * self.all
-        counts = np.where(self._outer(reach), pooled, self.all)
-        self._read(counts, math.sqrt(weight) * times * sd)
 
 
 def _default_location(survey):

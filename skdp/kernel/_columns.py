@@ -12,7 +12,6 @@ from skdp.kernel._plain import (
     distinct,
     each,
     made_of,
-    once,
     public,
     refuse,
     rising,
@@ -21,7 +20,7 @@ from skdp.kernel._plain import (
 )
 from skdp.kernel._ranks import MODES, ranks_of
 from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, Statistic
-from skdp.mechanisms import _compiled, finite_rows
+from skdp.mechanisms import _compiled
 from skdp.readers._strips import STRIP, strips
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -57,9 +56,10 @@ class ColumnCells(OnePerColumn):
     def _shifted(self, x, i):
         """Return what is counted of the entries of a column: differences may be beyond floats."""
         center = 0.0 if self.center is None else self.center[i]
-        unit = 1.0 if self.unit is None else self.unit[i]
         with np.errstate(over="ignore"):
-            return np.clip((x - center) / unit, -LARGEST, LARGEST)
+            if self.unit is None:
+                return np.clip(x - center, -LARGEST, LARGEST) if center != 0 else x
+            return np.clip((x - center) / self.unit[i], -LARGEST, LARGEST)
 
     def total(self, block):
         """Return the counts."""
@@ -100,47 +100,6 @@ class ColumnCells(OnePerColumn):
             counts[:, middle + 1 :] += counts[:, :middle][:, ::-1]
             counts = counts[:, middle:]
         return counts
-
-
-@public
-class FarthestCells(ColumnCells):
-    """How many entries lie in which cell, of those that are the ``most`` farthest of their row.
-
-    An entry is as far as its distance from the centre in units of a ``reach``; within it an entry
-    is in no cell. Of equally far ones the first is taken.
-
-    **Privacy** (add or remove one row): a row tells by itself and by public numbers which of its
-    entries are in a cell, ``most`` of them at most, one cell each, as no column is there twice; a
-    row with NaN or infinity has none. So ``most`` numbers move, by 1 each, whatever the number of
-    columns.
-    """
-
-    columns: Annotated[Columns, once]  # an entry counts once
-    rows: str = "entries"  # of finite rows
-    reach: Vector | None = None
-    most: Annotated[int, within(1, MOST_CELLS)] = 1
-
-    def check(self, shape):
-        super().check(shape)
-        there = self.rows == "entries" and not (self.center is None or self.reach is None)
-        refuse(not (there and (self.reach > 0).all()), "entries far from a centre, in a reach")
-
-    squared_l2 = l1 = property(lambda self: self.most)
-
-    def total(self, block):
-        """Return the counts."""
-        return super().total(self._far(block))
-
-    @np.errstate(over="ignore")
-    def _far(self, block):
-        """Return the finite rows, with NaN in place of entries that do not count."""
-        part = np.array(block[finite_rows(block)], dtype=np.float64)
-        z = np.abs(part[:, self.columns] - self.center) / self.reach
-        far = z > 1
-        many = np.flatnonzero(np.count_nonzero(far, axis=1) > self.most)
-        far[many[:, None], np.argsort(-z[many], axis=1, kind="stable")[:, self.most :]] = False
-        part[:, self.columns] = np.where(far, part[:, self.columns], np.nan)
-        return part
 
 
 @public

@@ -23,6 +23,7 @@ from skdp.kernel._statistic import OnBall, OneCell, Statistic, grid_bits, unit_b
 from skdp.kernel._table import opened
 from skdp.mechanisms import ball_sum, box_rows, finite_rows, gram_sum, row_norms
 from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._tables import blocks
 from skdp.readers import ArrayRows
 
 BITS = 20  # a row of the length of the clip radius is 2^20 grid units long
@@ -109,10 +110,40 @@ class Distances(OneCell):
         return self.bins.n_bins if self.starts is None else len(self.starts)
 
     def cells(self, block):
+        return self._cells(row_norms(block, center=self.center, scale=self.scale))
+
+    def _cells(self, lengths):
         at = np.arange(self.bins.n_bins)
         at = at if self.starts is None else np.searchsorted(self.starts, at, side="right") - 1
-        lengths = row_norms(block, center=self.center, scale=self.scale)
         return np.append(at, -1)[self.bins.index(lengths)]
+
+
+@public
+class FarthestEntry(Distances):
+    """In which column a row is farthest from a point, in units of that column, and how far.
+
+    There are the cells of the first column, then those of the second, and so on. Of equal columns
+    the first is taken. Rows that are nearer than the first cell as a whole are in none.
+
+    **Privacy** (add or remove one row): a row is in one cell of those of all columns together, as a
+    function of itself and of public numbers, or in none.
+    """
+
+    @property
+    def size(self):
+        return len(self.center) * super().size
+
+    def cells(self, block):
+        at = super().cells(block)
+        far, scale = np.flatnonzero(at >= 0), 1.0 if self.scale is None else self.scale
+        for part in blocks(block):
+            rows = far[slice(*np.searchsorted(far, (part.start, part.stop)))]
+            with np.errstate(over="ignore"):
+                z = np.abs(block[rows] - self.center) / scale
+            column = z.argmax(axis=1)
+            cell = self._cells(z[np.arange(len(z)), column])
+            at[rows] = np.where(cell < 0, -1, column * super().size + cell)
+        return at
 
 
 @public

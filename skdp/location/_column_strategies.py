@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._locate import FARTHEST, LOCATING_STEPS, locate_columns, survey_share
+from skdp.columns._locate import LOCATING_STEPS, locate_columns, survey_share
 from skdp.columns._magnitude_histogram import CELLS, ENDS, release_magnitude_histograms
 from skdp.kernel._sums import BallSum, Count
 from skdp.kernel._views import Boxed
@@ -30,7 +30,7 @@ __all__ = [
 FEW_ROWS, COARSE = 150, 30  # rows in noise units of a sum
 COUNT_AGAIN = Step("row count again", at_most=0.04, of=(Count,))
 FINAL_SUM = Step("final sum", of=(BallSum,))
-COLUMN_STEPS = COUNT_AGAIN, *LOCATING_STEPS, FARTHEST  # beyond those of other means
+COLUMN_STEPS = COUNT_AGAIN, *LOCATING_STEPS  # beyond those of other means
 MOST_COLUMNS = 100  # a histogram over all floats for each
 FEW_FOR_BOX, MANY_FOR_BOX = 30, 450  # rows in noise units of one of d sums
 LEAST_SURE, SURE = 1.5, 0.6  # noise sds of a tail, the latter times sqrt(d): one of d is a chance
@@ -174,7 +174,7 @@ def boxed(counted, surveys):
     -----
     **Privacy**: what is released of the rows in the box is released of functions of the rows.
     """
-    located = _located(counted, surveys=surveys, joint=True)
+    located = list(_located(counted, surveys=surveys))
     counted.table.decide(BOXED)
     table = counted.table.map(Boxed(*_box([one.clipping for one in located])))
     return replace(counted, table=table), located

@@ -10,21 +10,22 @@ import numpy as np
 from scipy.special import logsumexp
 
 from skdp.accounting import Step
-from skdp.kernel._bins import OctaveCells
-from skdp.kernel._columns import FarthestCells
+from skdp.kernel._sums import FarthestEntry
 from skdp.location._location_estimate import LARGEST
 from skdp.location._release import bounded
+from skdp.scales import LogBins
 
-__all__ = ["FAR_COLUMNS", "farthest", "with_far_columns"]
+__all__ = ["FAR_COLUMNS", "with_far_columns"]
 
-FAR_COLUMNS = Step("far columns", at_most=0.1, of=(FarthestCells,))
+FAR_COLUMNS = Step("far columns", at_most=0.1, of=(FarthestEntry,))
 PART = 0.1  # of what is left
 MOST_COLUMNS = 1000
 ENOUGH = 2000  # rows of a column, times mu, from which on lengths tell: doc/private_mean.rst
 TINY = float(np.finfo(np.float64).tiny)
 OCTAVES = 12
 EDGES = np.exp2(np.append(-0.5, np.arange(OCTAVES)))  # of clip radii
-CELLS = OctaveCells(first=1023, octaves=OCTAVES)  # what is nearer than 1 is in the first cell
+BINS = LogBins(2, -1, OCTAVES)
+STARTS = np.append(2, np.arange(3, BINS.n_bins - 1, 2))  # where bins begin at the edges
 MIDDLE = EDGES[1:] * 1.5  # of the cells beyond the radius
 # Laws of the rows of one column beyond the first edge: N (t / t0)^-a, and rows of one cell alone.
 POWERS = np.array([1.3, 1.6, 2.0, 2.5, 3.0, 4.0, 5.0, 8.0, 12.0, 20.0, 40.0])
@@ -42,27 +43,19 @@ def with_far_columns(counted, where, clip):
 
     Notes
     -----
-    **Privacy** (add or remove one row): of :class:`skdp.kernel._columns.FarthestCells`, around a
-    released centre, in released scales: of every row the farthest entry is counted. So the
-    sensitivity is 1, whatever the number of columns.
+    **Privacy** (add or remove one row): of :class:`skdp.kernel._sums.FarthestEntry`, around a
+    released centre, in released scales: a row is in one cell of all columns together, as a function
+    of itself. So the sensitivity is 1, whatever the number of columns.
     """
     many = counted.n * counted.table.budget.mu > ENOUGH * counted.d
     if counted.d > MOST_COLUMNS or clip.hidden or many:
         return clip
     scale = np.clip(where.scale * bounded(clip.radius), TINY, LARGEST)
-    release = counted.table.ask(
-        farthest(where.origin, scale), FAR_COLUMNS, share=PART * counted.left
-    )
-    counts = release.value.astype(float)
+    asked = FarthestEntry(where.origin, BINS, scale, STARTS)
+    release = counted.table.ask(asked, FAR_COLUMNS, share=PART * counted.left)
+    counts = np.reshape(release.value, (counted.d, EDGES.size)).astype(float)
     own = column_excess(counts, release.scale, counted.n) * clip.radius / counted.n
     return clip._replace(excess=np.maximum(clip.excess, own))
-
-
-def farthest(center, scale):
-    """Return the question in which column a row is farthest from a centre, and how far."""
-    d = len(center)
-    known = {"unit": scale, "folded": True, "reach": scale * EDGES[0]}
-    return FarthestCells(np.arange(d), (CELLS,) * d, center, **known)
 
 
 def column_excess(counts, sd, n):

@@ -12,7 +12,7 @@ import numpy as np
 from skdp.accounting import Budget
 from skdp.kernel._bins import LogBins
 from skdp.kernel._statistic import Offer
-from skdp.kernel._sums import BallSum, Count, Distances, KeptRows, RowsWithGaps
+from skdp.kernel._sums import BallSum, Count, Distances, FarthestEntry, KeptRows, RowsWithGaps
 
 __all__ = ["OFFER", "all_examples", "hostile", "wild"]
 
@@ -61,6 +61,7 @@ EXAMPLES = {
     RowsWithGaps: lambda rng: (RowsWithGaps(), hostile(rng, 3)),
     Count: lambda rng: (Count(*map(bool, rng.random(2) < 0.5)), hostile(rng, 3)),
     Distances: _distances(Distances),
+    FarthestEntry: _distances(FarthestEntry),
     BallSum: _ball(BallSum),
     KeptRows: _ball(KeptRows),
 }

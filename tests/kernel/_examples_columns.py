@@ -7,7 +7,7 @@ import numpy as np
 from skdp.accounting import Budget
 from skdp.kernel._bins import OctaveCells, UniformCells
 from skdp.kernel._bounded import Bernstein, BoundedSums, BoxedSquares, Powers
-from skdp.kernel._columns import MOST_ENTRY, ColumnCells, EdgeCells, FarthestCells, WeighedCells
+from skdp.kernel._columns import MOST_ENTRY, ColumnCells, EdgeCells, WeighedCells
 from skdp.kernel._ranks import Balance, RankScores, Thresholds
 from skdp.kernel._statistic import Offer
 from tests.kernel._examples import OFFER, hostile, wild
@@ -46,18 +46,6 @@ def _column_cells(rng):
         cells = (OctaveCells(),) * k
     rows = str(rng.choice(ROWS[2:]))
     return ColumnCells(columns, cells, center, unit, folded, rows), hostile(rng, d)
-
-
-def _farthest_cells(rng):
-    asked, block = _column_cells(rng)
-    k = len(asked.columns)
-    known = {name: getattr(asked, name) for name in ("unit", "folded")}
-    most, reach = int(rng.integers(1, 4)), np.minimum(wild(rng, k), 1.0)
-    asked = FarthestCells(
-        asked.columns, asked.cells, finite(rng, k), reach=reach, most=most, **known
-    )
-    # one row is far in all columns
-    return asked, np.concatenate([block, np.full((1, block.shape[1]), 1e300)])
 
 
 def _edge_cells(rng):
@@ -143,7 +131,6 @@ def _boxed_squares(rng):
 
 EXAMPLES = {
     ColumnCells: _column_cells,
-    FarthestCells: _farthest_cells,
     EdgeCells: _edge_cells,
     WeighedCells: _weighed_cells,
     Thresholds: _thresholds,

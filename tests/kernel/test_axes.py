@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp.audit._statistics import shape_of
 from skdp.cluster._in_radii import (
     box_of,
     half_widths,
@@ -22,8 +21,8 @@ from skdp.columns._octaves import OctaveEnds, octaves_around
 from skdp.kernel._ball_cover import FARTHEST, LIMIT, SMALLEST, BallCover, LocatedBall
 from skdp.kernel._ball_cover import LARGEST as BIGGEST
 from skdp.kernel._bins import LARGEST, LogBins, OctaveCells, UniformCells
-from skdp.kernel._columns import ColumnCells, FarthestCells
 from skdp.kernel._statistic import Shape
+from skdp.kernel._sums import FarthestEntry
 from skdp.kernel.pairs._distance import DistancePredicate
 
 NUMBERS = np.array(
@@ -294,28 +293,21 @@ def test_the_rule_is_that_of_pairs():
     )
 
 
-@pytest.mark.parametrize("most", [1, 2, 5])
-def test_of_every_row_the_farthest_entries_are_counted(most):
-    rng = np.random.default_rng(0)
-    X, center, reach = rng.standard_t(2, (400, 5)), np.arange(5) / 4, np.array([1.0, 2, 1, 4, 1])
-    X[7, 2] = np.nan
-    X[0] = center + 5 * reach  # equally far
-    X[1] = center + reach  # not beyond
-    far = np.abs(X - center) / reach
-    rank = np.argsort(np.argsort(-far, axis=1, kind="stable"), axis=1)
-    kept = (far > 1) & (rank < most) & np.isfinite(X).all(axis=1)[:, None]
-    cells = (OctaveCells(1018, 20, 1),) * 5
-    asked = FarthestCells(np.arange(5), cells, center, reach=reach, most=most)
-    assert asked.squared_l2 == asked.l1 == most
-    alone = ColumnCells(np.arange(5), cells, center, rows="entries")
-    expected = alone.total(np.where(kept, X, np.nan))
-    assert expected.sum() > 300
-    np.testing.assert_array_equal(asked.total(X), expected)
-
-
-def test_entries_of_a_column_that_is_asked_twice_are_refused():
-    asked = FarthestCells(
-        np.array([0, 0]), (OctaveCells(),) * 2, np.zeros(2), reach=np.array([9, 1.0])
-    )
-    with pytest.raises(ValueError, match="twice"):
-        asked.check(shape_of(asked, np.ones((1, 2))))
+@pytest.mark.parametrize("starts", [None, np.array([0, 3]), np.array([2, 4])])
+def test_farthest_entries_by_their_definition(starts):
+    bins, scale = LogBins(1, 0, 4), np.array([1.0, 2.0])
+    asked = FarthestEntry(np.array([1.0, -1.0]), bins, scale, starts)
+    z = np.array([[0, 0], [3, 0], [0, 3], [-9, 9], [1, -16], [0.1, 0.2], [3, np.nan], [99, 0]])
+    wanted = []
+    for row in z:
+        j = int(np.abs(row).argmax())
+        at = int(bins.index(np.abs(row[j : j + 1]))[0])
+        length = int(bins.index(np.sqrt(np.square(row).sum(keepdims=True)))[0])
+        known = [-1, *range(bins.n_bins)]
+        if starts is not None:  # cells join bins, those before the first are none
+            known = [-1, *(int((starts <= i).sum()) - 1 for i in range(bins.n_bins))]
+        cell, far = known[at + 1], known[length + 1]
+        n_cells = bins.n_bins if starts is None else len(starts)
+        wanted.append(-1 if min(cell, far) < 0 else j * n_cells + cell)
+    assert asked.cells(z * scale + [1.0, -1.0]).tolist() == wanted
+    assert asked.size == 2 * (6 if starts is None else 2)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
-from skdp.location._far_columns import EDGES, column_excess, farthest
+from skdp.kernel._sums import FarthestEntry
+from skdp.location._far_columns import BINS, EDGES, STARTS, column_excess
+from skdp.scales import LogBins
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -14,23 +16,21 @@ def _counts(t):
 
 
 def test_a_row_is_in_one_cell_of_all_columns():
-    asked = farthest(np.array([1.0, 0.0]), np.array([2.0, 1.0]))
-    assert asked.squared_l2 == asked.l1 == 1
-    rows = [[4.2, 0.5], [1.0, -1.1], [-9.0, 6.1], [-9.0, 4.9], [2.4, 0.7], [np.nan, 9.0]]
-    counts = np.zeros((2, len(EDGES)), dtype=int)
-    np.add.at(counts, ([0, 1, 1, 0], [1, 1, 3, 3]), 1)  # of near and unknown rows none
-    assert asked.total(np.array(rows)).tolist() == counts.tolist()
-    assert not asked.total(np.array([[np.inf, 1.0], [2.0, -np.inf]])).any()
+    bins, starts = LogBins(1, 0, 3), np.array([1, 3])  # from 1 on, and from 4 on
+    asked = FarthestEntry(np.array([1.0, 0.0]), bins, np.array([2.0, 1.0]), starts)
+    rows = [[3.0, 0.5], [1.0, -1.0], [-9.0, 4.5], [-9.0, 5.0], [2.9, 0.9], [np.nan, 9.0]]
+    cells = [0, 2, 1, 1, -1, -1]  # the first of equal columns; nearer than an edge none
+    assert asked.cells(np.array(rows)).tolist() == cells
+    assert asked.total(np.array(rows)).tolist() == [1, 2, 1, 0]
+    assert asked.cells(np.array([[np.inf, 1.0], [2.0, -np.inf]])).max() == -1
 
 
 def test_cells_begin_at_the_edges_that_are_read():
-    asked = farthest(np.zeros(2), np.ones(2))
-    for cell, t in enumerate(EDGES):
-        counts = asked.total(np.array([[0.1, 1.0001 * t], [-0.9999 * t, 0.0]]))
-        assert counts.shape == (2, len(EDGES))
-        assert counts[1].tolist() == np.eye(len(EDGES))[cell].tolist()
-        assert counts[0].sum() == (cell > 0)
-        assert counts[0, cell - 1] == (cell > 0)
+    for t, cell in zip(EDGES, range(99), strict=False):
+        asked = FarthestEntry(np.zeros(2), BINS, np.ones(2), STARTS)
+        rows = np.array([[0.1, 1.0001 * t], [-0.9999 * t, 0.0]])
+        assert asked.cells(rows).tolist() == [len(EDGES) + cell, cell - 1]
+        assert asked.size == 2 * len(EDGES)
 
 
 def test_light_columns_are_left_alone_and_heavy_ones_allowed_for():
