@@ -13,6 +13,7 @@ from skdp import (
     PrivateHistogram,
     PrivateLinearRegression,
     PrivateLogisticRegression,
+    PrivateMean,
     PrivateRidge,
     config_context,
 )
@@ -123,8 +124,9 @@ def test_text_that_is_no_utf8_is_a_label_like_any_other(of):
             users = PrivateHistogram(2, range=(0, 1), user=0, rows_per_user=1, **options).fit(X)
         assert abs(users.counts_.sum() - 3) < 3
         with pytest.raises(ValueError, match="Columns of another type: key") as caught:
-            PrivateCount().fit(X)
+            PrivateMean().fit(X)
         assert caught.value.__context__ is None
+        assert abs(PrivateCount(**options).fit(X).count_ - 301) < 4
 
 
 @pytest.mark.parametrize("n_cycles", [10, 100])

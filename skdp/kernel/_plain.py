@@ -244,6 +244,7 @@ def own(x):
                 held[name] = value if _fits_annotation(hints[name], NO_NUMBER) else value[()]
         return type(x)(**{name: own(value) for name, value in held.items()})
     if isinstance(x, np.ndarray):
+        x = np.asarray(x)  # a subclass may say of itself what it is not
         refuse(x.dtype.kind not in "fiub", "arrays are of numbers")
         with np.errstate(over="ignore"):
             return np.array(x, dtype=_wide(x.dtype), order="K")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import Checked, public, refuse, rising, within
+from skdp.kernel._plain import Checked, made_of, public, refuse, rising, within
 from skdp.kernel._statistic import MOST_CELLS, OneCell, OnePerColumn, Statistic, certified
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
@@ -153,7 +153,7 @@ class FeatureCells(OnePerColumn):
     vector of all counts moves by 1 in F places: sqrt(F) exactly.
     """
 
-    sizes: tuple  # the number of cells of every feature
+    sizes: Annotated[tuple, made_of(int)]  # the number of cells of every feature
     kind, each = "cells", "sizes"
 
     def check(self, shape):

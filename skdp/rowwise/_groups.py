@@ -3,6 +3,7 @@
 import math
 import sys
 from dataclasses import replace
+from io import BytesIO
 
 import numpy as np
 
@@ -140,4 +141,16 @@ def _copied(X, rows):
         part = part.reset_index(drop=True)
         part.attrs = {}
         return part
-    return part if hasattr(part, "columns") else np.array(part, order="C")
+    return _anew(part) if hasattr(part, "columns") else np.array(part, order="C")
+
+
+def _anew(part):
+    """Return a frame of polars that has nothing but values: no flag that other rows decide.
+
+    A column of one value is known to be sorted, which ``arg_max`` and others show, until another
+    person has another value.
+    """
+    stream = BytesIO()
+    part.write_ipc_stream(stream)
+    stream.seek(0)
+    return sys.modules["polars"].read_ipc_stream(stream)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
+from skdp.audit._statistics import shape_of
 from skdp.gate._curator import Curator
 from skdp.kernel import _codec
 from skdp.kernel._cells import Binned, Codes, cell_numbers
@@ -15,7 +16,7 @@ from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._layout import Layout, check_layout, largest_tables
 from skdp.kernel._log import Log
-from skdp.kernel._plain import tame
+from skdp.kernel._plain import own, tame
 from skdp.kernel._residual_sums import residuals_by_products, residuals_by_tables
 from skdp.kernel._residuals import RangeResiduals
 from skdp.kernel._sampled import Sample
@@ -195,3 +196,31 @@ def test_levels_of_ranges_are_two_at_least():
     for levels in ((2, 1), (1, 2), (2, 2**10 + 1)):
         with pytest.raises(ValueError):
             RangeResiduals(levels, 1, (ones, ones)).check(Shape(2))
+
+
+class Lies(np.ndarray):
+    """An array that says it holds truth values."""
+
+    @property
+    def dtype(self):
+        return np.dtype(bool)
+
+
+def test_arrays_are_what_they_hold():
+    held = own(np.arange(3.0).astype(np.float32).view(Lies))
+    assert type(held) is np.ndarray and held.dtype == np.float64
+    with pytest.raises(ValueError, match="arrays are of numbers"):
+        own(np.array(["1"]).view(Lies))
+
+
+def test_what_rows_meet_has_a_type_of_its_own():
+    cells, of_cells = EXAMPLES["FeatureCells"](np.random.default_rng(0))
+    with pytest.raises(ValueError, match="sizes"):
+        replace(cells, sizes=(*cells.sizes[:-1], float(cells.sizes[-1]))).check(
+            shape_of(cells, of_cells)
+        )
+    scores, of_scores = EXAMPLES["ScoreCells"](np.random.default_rng(0))
+    with pytest.raises(ValueError, match="a sign"):
+        replace(scores, right=np.abs(scores.right).astype(np.uint64)).check(
+            shape_of(scores, of_scores)
+        )

@@ -272,3 +272,36 @@ def test_nothing_but_answers_leaves():
     X, ids, _ = neighbours(np.random.default_rng(0), 20, 2)
     X = np.nan_to_num(X, posinf=0, neginf=0)
     assert non_interference(chain(breaks), X, groups=ids, n_transcripts=1).ok
+
+
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_what_polars_knows_of_a_column_is_not_told_to_a_function(in_pieces):
+    """A column of one value has the flag of a sorted one, unless a person has another value."""
+    n = 200
+    ids = np.random.default_rng(0).permutation(np.repeat(np.arange(n), 2))
+    fee = polars.DataFrame({"day": np.arange(2.0 * n)}).with_columns(fee=polars.lit(0.0))
+    more = polars.concat([fee, polars.DataFrame({"day": [0.0], "fee": [5.0]})])
+    maps = []
+    for X, own in ((fee, ids), (more, np.append(ids, n))):
+        X = [X[:150], X[150:]] if in_pieces else X
+        group_map = GroupMap(lambda rows: rows["fee"].arg_max(), n_features=1)
+        maps.append(np.asarray(group_map.fit(X).transform(X, groups=own))[:n])
+    assert np.array_equal(*maps)
+
+
+def test_rows_of_polars_come_with_their_types():
+    X = polars.DataFrame(
+        {
+            "day": polars.Series([1, 2, 3, 4], dtype=polars.Int64).cast(
+                polars.Datetime("ns", "UTC")
+            ),
+            "state": polars.Series(["a", "b", None, "a"], dtype=polars.Enum(["b", "a"])),
+            "of": [[1], [], None, [2, 3]],
+            "sum": polars.Series(["1.5", "2", "3", None]).cast(polars.Decimal(10, 2)),
+        }
+    )
+    seen = []
+    group_map = GroupMap(lambda rows: seen.append(rows) or [1.0], n_features=1)
+    group_map.fit(X).transform(X, groups=[0, 1, 0, 1])
+    assert seen[-2].equals(X[[0, 2]]) and seen[-1].equals(X[[1, 3]])
+    assert seen[-1].schema == X.schema

@@ -64,6 +64,7 @@ class ScoreCells(Statistic):
         super().check(shape)
         refuse(len(self.edges) != shape.n_features - 1, "edges for every column of scores")
         refuse(self.edges.shape[1] != self.left.shape[3] + 1, "a bin between two edges")
+        refuse(self.left.dtype.kind + self.right.dtype.kind != "ii", "numbers with a sign")
         refuse(self.left.shape[1] > 2**14 or self.left.shape[3] > 2**14, "at most 2^14 bins")
 
     @cached_property
