@@ -51,10 +51,7 @@ NOISE = (
     "no feature exceeds the noise: predictions are the mean of the targets. Use a larger "
     "epsilon, more rows or fewer columns"
 )
-BESIDE = (
-    "no feature exceeds the noise in what the line leaves: predictions are the line. Use a "
-    "larger epsilon, more rows or fewer columns"
-)
+BESIDE = "no feature exceeds the noise in what the line leaves: predictions are the line"
 OFF = (
     "noise, or a long tail of the targets that it may hide, moves all predictions by more than "
     "features tell. Take logarithms, or use a larger epsilon or more rows"
@@ -296,8 +293,10 @@ class PrivateAdditiveRegressor(ExplainedVarianceMixin, RegressorMixin, AdditiveM
                 ordered=[np.ndim(edge) > 0 for edge in edges],
                 n_cycles=n_cycles,
             )
-            if not informative:
-                table.doubt(NOISE if straight is None else BESIDE)
+            if not informative and straight is not None:
+                table.decide(BESIDE)  # the line has doubts of its own
+            elif not informative:
+                table.doubt(NOISE)
             elif straight is None and model.is_off:
                 table.doubt(OFF)
         told, intercept = self._fitted(coding, edges, model, counts, Clipped)
