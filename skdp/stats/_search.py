@@ -13,14 +13,14 @@ from skdp.kernel._sums import Count
 from skdp.kernel.applied._entry_scores import COUNT, Scores
 from skdp.location._public import bounds_vectors
 
-__all__ = ["BEYOND", "Found", "find_ranks", "find_windows", "reach_of", "search_steps"]
+__all__ = ["Found", "find_ranks", "find_windows", "reach_of", "search_steps"]
 
 ROWS = Step("rows", at_most=0.015, of=(Count,))
 SEARCH = Step("search", "child", at_most=0.4)
 BEYOND = Step("rows beyond the window", at_most=0.08, of=(EdgeCells,))  # of a single sample
 # Rows times mu of the search: with fewer, windows are not found. The noise of the quantiles of a
 # single sample moves its mean, those of two groups alike. So does a tail that is cut: its window
-# reaches as far as SINGLE at least. Both were chosen on normal and exponential rows.
+# reaches as far as SINGLE at least. Both were chosen on normal, exponential and lognormal rows.
 FEW = {"single": 30.0, "groups": 9.0}
 SINGLE = 4.0
 LEVEL_NOISE = 8.0  # rows beyond a quantile that a search finds well, times mu of the search
