@@ -51,7 +51,7 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
     count_ : int
         The released number of rows, not negative; with ``groups`` that of groups. Rows with NaN or
         infinity in a column of numbers, or without a date, are not counted. Columns of a frame that
-        hold text, categories or objects are not read.
+        hold neither, as text, categories and objects, are not read.
     noise_scale_ : float
         Standard deviation of the privacy noise.
     rows_per_group_ : int

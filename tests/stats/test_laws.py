@@ -291,12 +291,12 @@ def test_intervals_of_rank_correlations_cover_where_columns_are_far_out_together
 
 
 def test_a_mean_has_a_conclusion():
-    """Of ten tables of 1,500 normal rows two may have none: 2 % are lost to a count of far rows."""
+    """Of 20 tables of 1,500 normal rows 3 may have none: 2 % are lost to a count of far rows."""
     tests = [
         private_ttest_1samp(np.random.default_rng(s).normal(0.3, 1, 1500), 0.0, random_state=s)
-        for s in range(10)
+        for s in range(20)
     ]
-    assert sum(test.pvalue <= 0.05 for test in tests) >= 8
+    assert sum(test.pvalue <= 0.05 for test in tests) >= 17
 
 
 def test_rows_beyond_the_window_of_a_mean():
