@@ -8,8 +8,8 @@ from skdp.covariance._engine import covariance_plan
 from skdp.covariance._run import CENTRE, LOOKS, CovarianceRun
 from skdp.kernel._cells import Held, Steps
 from skdp.kernel._views import Targets
-from skdp.location._column_table import QuietTable
 from skdp.location._counted import ROW_COUNT
+from skdp.location._gaps import QuietTable
 from skdp.location._mean import private_mean
 from skdp.location._public import range_vectors
 

@@ -7,10 +7,14 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.columns._interval_refinement import ZOOM, CentralInterval, release_refined_intervals
-from skdp.columns._magnitude_histogram import COLUMNS, look_again, release_magnitude_histograms
-from skdp.columns._octaves import OctaveEnds, octaves_around
-from skdp.columns._squares import Squares, mean_square
-from skdp.columns._tail import ALONE, SEVERAL, read_tail
+from skdp.columns._magnitude_histogram import (
+    COLUMNS,
+    OctaveEnds,
+    look_again,
+    octaves_around,
+    release_magnitude_histograms,
+)
+from skdp.columns._tail import ALONE, SEVERAL, Squares, mean_square, read_tail
 from skdp.kernel._columns import ColumnCells
 from skdp.scales._column_noise import ColumnNoise
 

@@ -1,26 +1,104 @@
 """The first look at columns: histograms over all floats, read as nothing, zeros or rows."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._evidence import is_significant
-from skdp.columns._octaves import OctaveEnds
-from skdp.kernel._bins import OctaveCells
+from skdp.kernel._bins import MANTISSA, N_OCTAVES, OctaveCells
 from skdp.kernel._columns import ColumnCells, EdgeCells
 from skdp.scales._column_noise import ColumnNoise
-from skdp.scales._significance import COLUMN_AGAIN
+from skdp.scales._noise_level import noise_level, rounded_level
+from skdp.scales._significance import COLUMN, COLUMN_AGAIN, COLUMN_NEAR, summed_up, windows_above
 
 __all__ = [
     "CELLS",
     "ENDS",
+    "WIDTHS",
     "MagnitudeHistogram",
+    "OctaveEnds",
     "first_ranks",
+    "is_significant",
     "look_again",
+    "octaves_around",
     "release_magnitude_histograms",
     "whole_line",
 ]
+
+WIDTHS = (1, 2, 4, 8, 16)
+NEAR = 6  # cells near others
+
+
+def is_significant(counts, octave, scale, *, law="gaussian", false=COLUMN):
+    """Return which cells lie in a window that stands clear of the noise.
+
+    Shape of counts: (..., n_cells), of one histogram or of several with one noise.
+
+    Windows of 1, 2, 4, 8 and 16 cells are looked at; a wide one counts only where no narrower one
+    inside does, so that it holds rows that are spread, and no more cells than need be. Up to six
+    cells from what has been seen less is asked of a cell.
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    levels = zip(WIDTHS, _levels(octave.tobytes(), law, false), strict=True)
+    seen = windows_above(counts, {w: rounded_level(level * scale, w) for w, level in levels})
+    sized = np.zeros((*seen.shape[:-1], seen.shape[-1] + 2 * NEAR), dtype=bool)
+    sized[..., NEAR:-NEAR] = seen
+    sized[..., NEAR + seen.shape[-1] // 2] = False  # zero is near to no octave
+    upto = summed_up(sized)
+    near = upto[..., 2 * NEAR + 1 :] > upto[..., : -2 * NEAR - 1]
+    return seen | (near & (counts > rounded_level(noise_level(COLUMN_NEAR, 1, law=law) * scale, 1)))
+
+
+@lru_cache(maxsize=64)
+def _levels(octave, law, false):
+    """Return for every width, per window, what noise of scale 1 exceeds with its probability.
+
+    A window has the weight 1 / (1 + |octave| / 4)^2 of its middle cell. Over all windows and widths
+    the probabilities sum to at most ``false``.
+    """
+    octave = np.frombuffer(octave, dtype=np.int64)
+    weight = 1 / np.square(1 + np.abs(octave) / 4)
+    share = np.minimum(false / len(WIDTHS) * weight / weight.sum(), 0.4)
+    levels = []
+    for width in WIDTHS:
+        middle = share[width // 2 :][: max(len(share) - width + 1, 0)]
+        levels.append(noise_level(middle, width, law=law))
+    return levels
+
+
+def octaves_around(length, *, below, above, halvings):
+    """Return cells from ``below`` octaves under a positive length to ``above`` over it."""
+    cell = (int(np.float64(length).view(np.int64)) - 1) >> MANTISSA
+    first = min(max(cell - below, 0), N_OCTAVES - 1)
+    return OctaveCells(first, max(cell + above + 1 - first, 1), halvings)
+
+
+class OctaveEnds:
+    """The ends of :class:`skdp.kernel._bins.OctaveCells`, cell by cell.
+
+    ``edges``: distances from zero at which cells end, from that of the middle one on; ``low`` and
+    ``high``: edges of every cell, finite; positive cells are open below, negative ones above;
+    ``size``: the farther edge; ``octave``: its exponent, 0 for the middle cell.
+    """
+
+    def __init__(self, cells):
+        start = cells.first << cells.halvings
+        self.edges = _edges(cells.halvings)[start : start + cells.n_side + 1]
+        self.high = np.concatenate([-self.edges[-2::-1], self.edges])
+        self.low = -self.high[::-1]
+        self.size = np.maximum(-self.low, self.high)
+        side = cells.first - 1022 + (np.arange(cells.n_side) >> cells.halvings)
+        self.octave = np.concatenate([side[::-1], [0], side])
+
+
+def _edges(halvings):
+    """Return the lower edge of every cell of the positive numbers, and the end of the last."""
+    parts = 1 + np.arange(1 << halvings) / (1 << halvings)
+    octaves = np.ldexp(1.0, np.arange(-1022, 1024))
+    edges = np.concatenate([[0.0], octaves[0] * (parts[1:] - 1), np.outer(octaves, parts).ravel()])
+    return np.append(edges, np.finfo(np.float64).max)
+
 
 CELLS = OctaveCells()
 ENDS = OctaveEnds(CELLS)

@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.columns._grid import multiple_in
-from skdp.columns._ranks import previous_float
+from skdp.columns._ranks import multiple_in, previous_float
 from skdp.columns._smooth_ranks import invert
 
 __all__ = [

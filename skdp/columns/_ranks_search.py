@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._evidence import is_significant
-from skdp.columns._magnitude_histogram import ENDS, first_ranks, whole_line
+from skdp.columns._magnitude_histogram import ENDS, first_ranks, is_significant, whole_line
 from skdp.columns._rank_column import NEWTON, RankColumn
 from skdp.columns._ranks_read import estimate, spread
 from skdp.kernel._columns import ColumnCells, EdgeCells, WeighedCells

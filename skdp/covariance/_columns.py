@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._evidence import is_significant
+from skdp.columns._magnitude_histogram import is_significant
 from skdp.kernel._friends import RingColumns, RingEntries, SparseRing
 from skdp.kernel.pairs._ring import RING_SQUARED
 from skdp.scales import LogBins, top_scale

@@ -8,7 +8,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.columns._locate import LOCATING_STEPS, locate_columns
 from skdp.columns._magnitude_histogram import WHOLE
-from skdp.columns._squares import SURE
+from skdp.columns._tail import SURE
 from skdp.kernel._bins import UniformCells
 from skdp.kernel._bounded import BoundedSums
 from skdp.kernel._columns import ColumnCells, EdgeCells

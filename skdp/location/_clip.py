@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._squares import mean_square
-from skdp.columns._tail import SEVERAL, read_tail
+from skdp.columns._tail import SEVERAL, mean_square, read_tail
 from skdp.kernel import _sums
 from skdp.scales import LogBins
 from skdp.scales import _significance as significance

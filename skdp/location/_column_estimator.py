@@ -22,9 +22,9 @@ from skdp.location._bounded_moments import (
 )
 from skdp.location._bounded_search import NARROW_STEPS, are_narrow, looks_inside
 from skdp.location._gaps import asked_first, release_with_gaps, with_gaps
-from skdp.location._places import NOTHING, TOO_WIDE, ColumnSearch, StatisticScale, place_steps
+from skdp.location._places import TOO_WIDE, ColumnSearch, StatisticScale, place_steps
 from skdp.location._public import bounds_vectors, column_vector
-from skdp.location._rank_search import LARGEST
+from skdp.location._rank_release import LARGEST, NOTHING
 from skdp.scales._column_noise import (
     ColumnNoise,
     check_strength,

@@ -11,8 +11,7 @@ from scipy.special import logsumexp
 
 from skdp.accounting import Step
 from skdp.kernel._sums import FarthestEntry
-from skdp.location._location_estimate import LARGEST
-from skdp.location._release import bounded
+from skdp.location._release import LARGEST, bounded
 from skdp.scales import LogBins
 
 __all__ = ["FAR_COLUMNS", "with_far_columns"]

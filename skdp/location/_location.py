@@ -3,15 +3,54 @@
 import math
 
 import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.denoising._parameter import DENOISER
 from skdp.denoising._vector import VectorMixin
-from skdp.location._centring import CentringMixin
 from skdp.location._column_estimator import ColumnEstimator
-from skdp.readers._dated import with_dates
+from skdp.readers._dated import Dated, with_dates
+from skdp.table._batched import transforms_pieces
+from skdp.table._schema import later_rows
 from skdp.utils._renamed import Renamed
 
-__all__ = ["SLACK", "Location"]
+__all__ = ["SLACK", "CentringMixin", "Location"]
+
+
+@transforms_pieces
+class CentringMixin(OneToOneFeatureMixin, TransformerMixin):
+    """Mixin of estimators of one ``location_`` per column."""
+
+    location_ = Dated()
+
+    def transform(self, X):
+        """Subtract the released location from every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
+
+        Returns
+        -------
+        X_centred : ndarray of shape (n_samples, n_features)
+            A local view of the rows: as private as X itself.
+
+        Raises
+        ------
+        ValueError
+            If several locations of each column were fitted.
+        """
+        check_is_fitted(self)
+        location = vars(self)["location_"]  # numbers, of dates too
+        if location.ndim > 1:
+            raise ValueError(
+                "transform subtracts one quantile of each column, and several were fitted. Pass a "
+                "number as q."
+            )
+        X = later_rows(self, X)
+        return X - location.astype(X.dtype, copy=False)
+
 
 SLACK = 2.0  # sensitivities are so many times what even spacing asks for
 

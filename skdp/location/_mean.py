@@ -2,11 +2,14 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.kernel._ranks import Balance
+from skdp.kernel._sums import BallSum, KeptRows
+from skdp.location._clip import DISTANCES, Clip, LawfulTail, Tail, release_distances
 from skdp.location._column_scales import (
     LIKENESS,
     SCALE_LOOKS,
@@ -19,6 +22,7 @@ from skdp.location._column_scales import (
 from skdp.location._column_strategies import (
     COLUMN_STEPS,
     FINAL_SUM,
+    HIDDEN,
     boxed,
     column_mean,
     drowned,
@@ -27,18 +31,26 @@ from skdp.location._column_strategies import (
     unboxed,
     with_deviation,
 )
-from skdp.location._counted import ROW_COUNT, CountedTable, release_count
+from skdp.location._counted import ROW_COUNT, CountedTable, RowCount, release_count
 from skdp.location._far_columns import FAR_COLUMNS, with_far_columns
-from skdp.location._locate import COLUMN_SCALES, CORE_COUNT, FRIENDS, RING, SOFT_CORE
-from skdp.location._location_estimate import (
+from skdp.location._locate import (
+    COLUMN_SCALES,
+    CORE_COUNT,
+    FRIENDS,
+    RING,
+    SOFT_CORE,
+    approach_schedule,
+)
+from skdp.location._release import (
     CLOSER,
+    NOTHING,
     LocationEstimate,
+    MeanRelease,
+    ball_around,
+    bounded,
     noise_norm_quantile,
     release_refined_center,
 )
-from skdp.location._measure import DISTANCES, ROWS_KEPT, find_clip, release_clipped_mean
-from skdp.location._release import NOTHING, MeanRelease, bounded
-from skdp.location._schedule import approach_schedule
 from skdp.location._soft_core_location import (
     NORMS,
     release_norm_histogram,
@@ -49,7 +61,75 @@ from skdp.location._soft_core_location import (
 from skdp.scales import private_median, top_scale
 from skdp.scales._bisection import LEVELS
 
-__all__ = ["MEDIAN", "mean_plan", "private_mean", "release_far_start"]
+__all__ = [
+    "DISTANCES",
+    "MEDIAN",
+    "ROWS_KEPT",
+    "doubt_mean",
+    "find_clip",
+    "mean_plan",
+    "private_mean",
+    "release_clipped_mean",
+    "release_far_start",
+]
+
+ROWS_KEPT = Step("rows kept", at_most=0.01, of=(KeptRows,))
+TRIMMED = 6.0  # clip radii, beyond which rows are left out
+
+
+def release_clipped_mean(counted, where, clip, *, trim=False):
+    """Sum the rows around the centre with everything that is left."""
+    share = counted.table.remaining - (Fraction(ROWS_KEPT.at_most) if trim else 0)
+    asked = ball_around(where, clip.radius, drop=TRIMMED if trim else None)
+    questions = [(BallSum(**asked), share, FINAL_SUM.label)]
+    if trim:
+        questions.append((KeptRows(**asked), ROWS_KEPT.at_most, ROWS_KEPT.label))
+    told, *kept = counted.table.ask_all(*questions)
+    total, sd = told.real, told.sd
+    for release in kept:
+        counted = replace(counted, count=RowCount(float(release.value[0]), release.scale))
+    n, noise = counted.n, sd / counted.n
+    ratio = np.nan_to_num(np.divide(noise, where.noise))  # both releases estimate the centre
+    weight = float(1 / (1 + ratio * ratio))
+    step = weight * total / n
+    # the step is off by the relative error of the count as well
+    noise = np.hypot(noise * math.sqrt(weight), step * counted.count.sd / n) * where.scale
+    excess = np.tile(clip.excess * where.scale, (2, 1))
+    location = replace(where, center=where.center + step).origin
+    deviation = clip.spread * where.scale
+    typical = deviation / math.sqrt(counted.d)
+    release = MeanRelease(location, noise, excess, n, deviation, typical, hidden=clip.hidden)
+    return counted.checked(release, clip.radius * where.scale)
+
+
+def find_clip(counted, where, *, radius=None, trim=False, longest=math.inf):
+    """Return the Clip, and the LocationEstimate with what clipping may have moved the centre by."""
+    if radius:
+        return Clip(radius + where.error, 0.0, radius + where.error), where
+    around, d = bounded(where.reach), counted.d
+    low, high = (0.02, 0.02) if d >= 20 else (0.05, 0.1)
+    share = float(np.clip((120 / (counted.n * counted.mu)) ** 2, low, high))
+    distances = release_distances(
+        counted.table,
+        center=where.origin,
+        scale=where.scale,
+        around=around,
+        share=min(share, counted.left / 4),
+    )
+    distances = distances.up_to(longest + float(np.linalg.norm(where.center)))
+    n = counted.n
+    tail = Tail(distances, n, near=True) if trim else LawfulTail(distances, n, around)
+    if tail.empty:
+        return Clip(around, math.inf, math.inf, True), where
+    # what is clipped off points half-way (in logarithms) between one direction and all of
+    # them, but at least as much in one direction as the rows themselves
+    alignment = max((where.columns or d) ** -0.25, min(2 * where.error / around, 1.0))
+    # the centre is off by what its own clipping has moved it as well
+    bias = alignment * float(tail.excess(where.clipped)[0]) if where.clipped else math.inf
+    noise = math.hypot(where.noise, bias / math.sqrt(d))
+    clip = tail.best(counted.noise / math.sqrt(counted.left), alignment)
+    return clip, replace(where, noise=noise)
+
 
 DROWNED = (
     "one column reaches so far that the noise it needs may drown the others: fit it by itself, or "
@@ -224,3 +304,33 @@ def _start(counted, seen):
         return private_median(seen.sample, share=share, label=MEDIAN.label), None
     counted.table.decide(REACH)
     return np.zeros(counted.d), top_scale(*seen.norms, tail=FAR)
+
+
+CLEAR = 2.0  # standard deviations of noise
+# An interval is short if half of it is at most one part of the deviation or another of the mean.
+SHORT, ALIKE = 0.5, 0.05
+WIDE = (
+    "the interval of a mean is long beside the spread of the rows: use a larger epsilon, more "
+    "rows, or bounds=(low, high)"
+)
+HEAVY = (
+    "so heavy a tail that the mean may depend on rows too few to be seen: the interval is a guess. "
+    "Pass bounds=(low, high) if known"
+)
+
+
+def doubt_mean(mean, table):
+    """Doubt a MeanRelease, by released values, where many rows may hide or an interval is long.
+
+    What else is doubted, nothing seen or rows too few, is said where it is found.
+    """
+    if mean.hidden:
+        table.doubt(HIDDEN)
+    heavy = np.zeros(len(mean.location), dtype=bool) if mean.heavy is None else mean.heavy
+    table.doubt(HEAVY, columns=heavy)
+    spread = mean.deviation if mean.typical is None else mean.typical
+    if spread is None:
+        return
+    half = CLEAR * mean.noise_scale + np.max(mean.clipping_bound, axis=0)
+    long = np.isfinite(half) & (half > np.maximum(SHORT * spread, ALIKE * np.abs(mean.location)))
+    table.doubt(WIDE, columns=long & ~heavy)

@@ -9,21 +9,24 @@ from skdp.accounting import Step
 from skdp.kernel._columns import ColumnCells
 from skdp.kernel._ranks import Thresholds
 from skdp.kernel._sums import Count
-from skdp.location._rank_search import (
+from skdp.location._rank_release import (
     LARGEST,
     MOST_LEVELS,
     TYPICAL_LEVELS,
     View,
     release_quantile_intervals,
 )
-from skdp.location._reach import DistanceHistogram1d, release_column_distances, release_sides
-from skdp.location._sides import LARGEST as LARGEST_RADIUS
-from skdp.location._sides import best_squares
+from skdp.location._reach import (
+    LONGEST,
+    DistanceHistogram1d,
+    best_squares,
+    release_column_distances,
+    release_sides,
+)
 from skdp.scales._column_noise import ColumnNoise, with_law
 from skdp.scales._noise_level import noise_level
 
 __all__ = [
-    "NOTHING",
     "TOO_WIDE",
     "ColumnSearch",
     "StatisticScale",
@@ -49,10 +52,6 @@ ROW_COUNT = Step("row count", at_most=PURE_COUNT, of=(Count,))
 SEARCHED = Step("search", at_most=EXTREMES, times=MOST_LEVELS, of=(Thresholds,))
 RADII = Step("radius", at_most=RADIUS, times=MOST_LEVELS, of=(Thresholds,))
 REACHED = Step("reach", at_most=SIDES[1], of=(ColumnCells,))
-NOTHING = (
-    "nothing found: too few rows for this epsilon to locate the values; the result is a "
-    "placeholder. Use a larger epsilon or more rows"
-)
 TOO_WIDE = (
     "too wide to be told; the result is a placeholder. Divide by a public unit, such as X / 1e6"
 )
@@ -214,7 +213,7 @@ class ColumnSearch:
         noise = self._final_sd(times * self.d)
         box = tuple(best_squares(*of, noise) for of in zip(sides, map(float, center), strict=True))
         radius = np.array([one.radius for one in box])
-        radius[radius >= LARGEST_RADIUS] = math.inf  # cut to it, so nothing is told
+        radius[radius >= LONGEST] = math.inf  # cut to it, so nothing is told
         whole = self._noise.deviation(self._noise.scale(1, self.d))
         unseen = [a.unseen * (a.inside and b.inside) for a, b in sides]
         return StatisticScale(

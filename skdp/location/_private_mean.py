@@ -16,7 +16,6 @@ from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.friendly._predicates import bounds_distance
 from skdp.location._bounded_moments import BoundedColumns, bounded_rule, check_bounds
 from skdp.location._bounded_search import between, bounded_mean_plan, release_bounded_mean
-from skdp.location._centring import CentringMixin
 from skdp.location._friendly import (
     check_friendly,
     core_location,
@@ -25,10 +24,10 @@ from skdp.location._friendly import (
     friendly_location_plan,
 )
 from skdp.location._gaps import asked_first, release_with_gaps, with_gaps
-from skdp.location._mean import mean_plan, private_mean
+from skdp.location._location import CentringMixin
+from skdp.location._mean import doubt_mean, mean_plan, private_mean
 from skdp.location._public import accuracy_of, column_vector
 from skdp.location._release import MeanRelease
-from skdp.location._verdict import doubt_mean
 from skdp.readers._dated import with_dates
 from skdp.scales._column_noise import column_budget
 from skdp.utils._compat import Interval, StrOptions

@@ -1,15 +1,15 @@
-"""What the estimators of quantiles have in common: by ranks, bounded, or by a choice."""
+"""Common parts of the estimators of quantiles: by ranks, bounded, or by a choice."""
 
 import math
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.accounting import Plan
+from skdp.accounting import Plan, Step
 from skdp.columns import rank_steps
 from skdp.columns._magnitude_histogram import first_ranks
 from skdp.denoising._vector import fitted_law
-from skdp.location._choice import CHOICE, choose_quantile
+from skdp.kernel._ranks import RankScores
 from skdp.location._location import SLACK, Location
 from skdp.location._places import place_steps
 from skdp.location._public import bounds_vectors
@@ -22,7 +22,47 @@ from skdp.table._batched import transforms_pieces
 from skdp.table._groups import GroupRule
 from skdp.utils._compat import StrOptions
 
-__all__ = ["QuantileEstimator", "rank_rule"]
+__all__ = ["CHOICE", "QuantileEstimator", "choose_quantile", "rank_rule"]
+
+LINEAR, PER_OCTAVE, OCTAVES = 256, 64, 20
+MOST_COLUMNS = 2**16
+CHOICE = Step("statistic", "select", 1, MOST_COLUMNS, of=(RankScores,))
+STEPS = 8  # of the grid, per distance that the noise moves a rank by
+FALL = 2.0  # of the prior weight of an octave of far candidates, from one to the next
+
+
+def choose_quantile(table, column, p, place, *, share):
+    """Choose a point near a quantile of a column.
+
+    Notes
+    -----
+    **Privacy**: see :class:`skdp.kernel._ranks.RankScores`. The candidates do not depend on rows.
+    The far octaves have half the prior weight of the ones before them, so where no rank tells
+    candidates apart, as beyond the outermost row, none is chosen for being far away. Which pure
+    epsilon a share buys is told by :meth:`Curator.select`.
+    """
+    amount = float(table.budget.amount * share)
+    epsilon = amount if table.budget.measure == "pure" else np.sqrt(8 * amount)
+    center, sensitivity = place.center[column], place.sensitivity[column]
+    grid = _grid(center, sensitivity / STEPS / max(1.0, epsilon))
+    asked = RankScores(column, *Quantile(p).p.as_integer_ratio(), grid, _nats())
+    index = table.choose(asked, share=share, label=CHOICE.label)
+    return float(grid[index]), float(np.sqrt(8) * sensitivity / epsilon)
+
+
+def _grid(center, step):
+    """Return points that lie evenly near the centre and logarithmically far from it."""
+    near = np.arange(1, LINEAR + 1)
+    far = LINEAR * np.exp2(np.arange(1, PER_OCTAVE * OCTAVES + 1) / PER_OCTAVE)
+    away = np.concatenate([near, far]) * step
+    return np.nan_to_num(np.concatenate([center - away[::-1], [center], center + away]))
+
+
+def _nats():
+    """Return by how many factors of e the candidates are less likely from the start."""
+    octaves = np.arange(1, PER_OCTAVE * OCTAVES + 1) // PER_OCTAVE
+    away = np.concatenate([np.zeros(LINEAR), octaves * np.log(FALL)])
+    return np.concatenate([away[::-1], [0.0], away])
 
 
 def rank_rule(n_features):

@@ -19,18 +19,18 @@ from skdp.location._column_scales import (
 from skdp.location._locate import (
     column_scales,
     core_sample_size,
+    geometry,
     ring_scale,
     scale_sample_size,
     soft_core_centre,
 )
-from skdp.location._location_estimate import (
+from skdp.location._release import (
     LARGEST,
     LocationEstimate,
+    bounded,
     noise_norm_quantile,
     release_refined_center,
 )
-from skdp.location._release import bounded
-from skdp.location._schedule import geometry
 from skdp.scales import LogBins, top_scale
 
 __all__ = [

@@ -13,7 +13,7 @@ from skdp.estimator._results import JUDGED
 from skdp.kernel._table import Table
 from skdp.kernel._terms import ClassCounts
 from skdp.kernel.applied._losses import LossColumn
-from skdp.location._column_table import QuietTable
+from skdp.location._gaps import QuietTable
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._rank_release import release_quantiles
 from skdp.metrics._by_group import ByGroupMixin

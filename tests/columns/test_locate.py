@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
-from skdp.columns._evidence import is_significant
 from skdp.columns._locate import Clipping
-from skdp.columns._magnitude_histogram import CELLS, ENDS, MagnitudeHistogram
-from skdp.columns._octaves import OctaveEnds
+from skdp.columns._magnitude_histogram import (
+    CELLS,
+    ENDS,
+    MagnitudeHistogram,
+    OctaveEnds,
+    is_significant,
+)
 from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._views import Boxed

@@ -17,7 +17,7 @@ from skdp.cluster._in_radii import (
     to_data,
     to_units,
 )
-from skdp.columns._octaves import OctaveEnds, octaves_around
+from skdp.columns._magnitude_histogram import OctaveEnds, octaves_around
 from skdp.kernel._ball_cover import FARTHEST, LIMIT, SMALLEST, BallCover, LocatedBall
 from skdp.kernel._ball_cover import LARGEST as BIGGEST
 from skdp.kernel._bins import LARGEST, LogBins, OctaveCells, UniformCells

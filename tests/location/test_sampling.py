@@ -14,7 +14,7 @@ from skdp import (
     PrivateTrimmedMean,
     PrivateVariance,
 )
-from skdp.columns._squares import Squares, mean_square
+from skdp.columns._tail import Squares, mean_square
 from skdp.location._bounded_moments import BoundedColumns
 
 pytestmark = [

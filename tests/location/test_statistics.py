@@ -13,7 +13,7 @@ from skdp.location import (
     PrivateTrimmedMean,
     PrivateVariance,
 )
-from skdp.location._rank_search import divide
+from skdp.location._rank_release import divide
 from skdp.readers import ArrayRows
 from skdp.scales._column_noise import ColumnNoise, column_budget
 

@@ -697,9 +697,8 @@ ENGINE_FILES = {
             logit newton target_range
             """,
         "location": """
-            bounded_moments choice clip column_scales column_strategies
-            soft_core_location counted far_columns gaps rank_search friendly locate mean measure
-            places public column_table rank_release reach release schedule sides location_estimate
+            bounded_moments clip column_scales column_strategies soft_core_location counted
+            far_columns friendly gaps locate mean places public rank_release reach release
             """,
     }.items()
     for name in names.split()

@@ -13,7 +13,7 @@ from skdp.audit import CannedCurator
 from skdp.base import Table, weighed_sum
 from skdp.kernel._ranks import KeyRanks, Thresholds
 from skdp.kernel._totals import Total, levels_of
-from skdp.location._rank_search import LARGEST, divide
+from skdp.location._rank_release import LARGEST, divide
 from skdp.mechanisms import _compiled
 from skdp.readers import ArrayRows
 from skdp.readers._levels import Levels
