@@ -21,7 +21,7 @@ from _mean_cells import MeanBudget
 from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.cluster._in_radii import to_data, to_units
+from skdp.cluster._synopsis import to_data, to_units
 from skdp.exceptions import SeededNoiseWarning
 from skdp.gate._curator import make_curator
 from skdp.mechanisms import make_entropy

@@ -9,10 +9,8 @@ from scipy.special import ndtri
 
 from skdp.accounting import Step
 from skdp.accounting._plan import release_mechanism
-from skdp.cluster._in_radii import inside, to_data, to_units
-from skdp.cluster._refined import in_table
-from skdp.cluster._shrunken_centers import NoisyLloydStep, cluster_sums
-from skdp.cluster._synopsis import public_kmeans
+from skdp.cluster._shrunken_centers import NoisyLloydStep, cluster_sums, in_table
+from skdp.cluster._synopsis import inside, public_kmeans, to_data, to_units
 from skdp.kernel._cluster_sums import ClusterTotals
 from skdp.kernel._clusters import Nearest
 from skdp.utils._public import public_words

@@ -6,15 +6,26 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-from scipy.special import ndtri
 
 from skdp.accounting import Step
-from skdp.cluster._balls import joining_cost, merged
-from skdp.cluster._in_radii import half_widths, lifted, to_data
-from skdp.cluster._locate import BINS, release_located_ball, release_refined_ball, significant_bins
-from skdp.cluster._parallel_search import ReleaseRequest, run_parallel
-from skdp.cluster._refined import CERTAIN
-from skdp.cluster._synopsis import WeightedCells, weighted_kmeans
+from skdp.cluster._locate import (
+    BINS,
+    find_subspace,
+    release_located_ball,
+    release_refined_ball,
+    significant_bins,
+    whole_space,
+)
+from skdp.cluster._public_ball import joining_cost, merged
+from skdp.cluster._shrunken_centers import CERTAIN
+from skdp.cluster._synopsis import (
+    WeightedCells,
+    half_widths,
+    lifted,
+    run_parallel,
+    to_data,
+    weighted_kmeans,
+)
 from skdp.cluster._tree import refine_tree, schedule
 from skdp.kernel._ball_cover import DROP, FARTHEST, LARGEST, BallCover, LocatedBall, bounded
 from skdp.kernel._cluster_sums import LocatedGram
@@ -22,52 +33,8 @@ from skdp.kernel._clusters import GridCells, PlaceCells
 from skdp.kernel._lattice import Subspace
 from skdp.kernel._sums import BallSum, Distances
 from skdp.kernel._views import Beyond
-from skdp.utils._public import public_words
 
 __all__ = ["PLACES_STEPS", "release_ball_cover"]
-
-# --- the few directions in which the rows spread most: top eigenvectors of a noisy Gram matrix
-
-WIDEST = 64  # beyond, rows are first mapped to 64 public random directions
-CLIP = 0.7
-BOX = 2.0
-
-
-def whole_space(half):
-    """Return the coordinates themselves with the box [-half, half]: no release."""
-    return Subspace(None, np.asarray(half, dtype=np.float64))
-
-
-def find_subspace(located, *, most, share, step):
-    """Release the directions of the largest second moments around the centre.
-
-    A search for :func:`skdp.cluster._parallel_search.run_parallel`, which asks for ``step``.
-
-    Notes
-    -----
-    **Privacy**: of :class:`skdp.kernel._cluster_sums.LocatedGram`. Both halves of the matrix are
-    released and averaged. Random directions are public.
-    """
-    d = len(located.center)
-    J = _random_directions(d) if d > WIDEST else None
-    m = d if J is None else WIDEST
-    clip = located.typical / located.radius * CLIP
-    release = yield ReleaseRequest(LocatedGram(located, clip, J), share, step)
-    noise = release.scale / 4.0**release.bits
-    values, vectors = np.linalg.eigh((release.value + release.value.T) / (2 * 4.0**release.bits))
-    edge = math.sqrt(2 * m) * noise  # spectral norm of the noise
-    p = min(max(2, min(int(np.count_nonzero(values > 3 * edge)), most)), m)
-    V, top = vectors[:, : -p - 1 : -1], values[: -p - 1 : -1]
-    half = np.minimum(1.0, BOX * np.sqrt(np.maximum(top, edge) / located.n_rows))
-    return Subspace(V if J is None else J @ V, half, J is not None)
-
-
-def _random_directions(d):
-    """Return a d x 64 matrix of independent normal entries of variance 1/64."""
-    words = public_words(d * WIDEST, "random directions", d)
-    uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-    return ndtri(uniform).reshape(d, WIDEST) / math.sqrt(WIDEST)
-
 
 # --- the search of one set of rows for its clusters, by counts alone
 
@@ -93,7 +60,7 @@ class Found:
 def search_cells(located, *, n_clusters, signal, share, seed, steps=SEARCH_STEPS):
     """Find the cells in which the rows of a ball lie: a subspace, and a noisy tree of counts on it.
 
-    A search for :func:`skdp.cluster._parallel_search.run_parallel`. Searches with the same
+    A search for :func:`skdp.cluster._synopsis.run_parallel`. Searches with the same
     ``signal`` and ``share``, and for tables of one number of columns, ask for the same shares.
     """
     if len(located.center) <= FLAT:

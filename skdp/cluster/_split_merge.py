@@ -7,9 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.cluster._in_radii import inside, to_data, to_units
-from skdp.cluster._radii import BINS
-from skdp.cluster._synopsis import public_kmeans
+from skdp.cluster._refine import BINS
+from skdp.cluster._synopsis import inside, public_kmeans, to_data, to_units
 from skdp.kernel._ball_cover import bounded
 from skdp.kernel._cluster_sums import COUNT, GAIN_BITS, MEAN, Gain, LineMoments
 from skdp.kernel._clusters import LineCells, Nearest, Reaches

@@ -9,8 +9,7 @@ from itertools import product
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.cluster._parallel_search import ReleaseRequest
-from skdp.cluster._synopsis import WeightedCells, weighted_kmeans
+from skdp.cluster._synopsis import ReleaseRequest, WeightedCells, weighted_kmeans
 from skdp.kernel._clusters import Grid, GridCells
 from skdp.scales._significance import CLUSTER_BLOCKS, CLUSTER_WINDOWS
 from skdp.scales._simplex import onto_simplex
@@ -84,7 +83,7 @@ def _schedule(signal, n_clusters, flat):
 def refine_tree(located, space, plan, *, n_clusters, share, seed, step):
     """Release the counts of a grid, then of the parts of its dense cells, stage by stage.
 
-    A search for :func:`skdp.cluster._parallel_search.run_parallel`, which asks for ``step``.
+    A search for :func:`skdp.cluster._synopsis.run_parallel`, which asks for ``step``.
 
     Notes
     -----

@@ -14,16 +14,22 @@ from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import FeatureBox, SomeColumns
 from skdp.kernel._sums import BallProducts, Distances
+from skdp.location._clip import joined
 from skdp.location._counted import RowCount
 from skdp.scales._noise_level import noise_sum_quantile
-from skdp.scales._significance import RANGE, farthest_window
+from skdp.scales._significance import COARSE, RANGE, farthest_window
 
 __all__ = [
+    "COARSE_SCALES",
     "SIZES",
+    "TARGET_RANGE",
     "FeaturePreprocessing",
     "WeightedGram",
     "front_plan",
+    "is_small",
+    "release_coarse_preprocessing",
     "release_preprocessing",
+    "release_target_range",
     "size_share",
     "weighted_gram",
 ]
@@ -177,10 +183,103 @@ def release_column_ranges(table, center, unit, *, n):
     return np.maximum(BEYOND * tops / factor, LEAST) * unit, unit
 
 
+def _last_visible(counts, sd):
+    """Return the last cell that stands out of the noise, the first one if none does."""
+    levels = {w: noise_sum_quantile(RANGE, w, scale=sd) for w in WIDTHS}
+    return max(farthest_window(counts.astype(float), levels), 0)
+
+
 def _read(counts, sd, n):
     """Return where the visible mass of a column ends, and its root mean square, in units."""
-    counts = counts.astype(float)
-    top = farthest_window(counts, {w: noise_sum_quantile(RANGE, w, scale=sd) for w in WIDTHS})
-    edges = np.array([OCTAVES.upper_edge(i) for i in range(max(top, 0) + 1)])
+    edges = np.array([OCTAVES.upper_edge(i) for i in range(_last_visible(counts, sd) + 1)])
     seen = np.where(counts[: len(edges)] > 2 * sd, counts[: len(edges)], 0.0)
     return edges[-1], math.sqrt(seen @ np.square(MIDDLE * edges) / n)
+
+
+TARGET = 0.005, 0.03  # least and largest share
+TARGET_RANGE = Step("target range", at_most=TARGET[1], of=(ColumnBins,))
+CELLS, PER_OCTAVE, FINE = LogBins(8, low=-5, high=40), 8, 57  # fine up to 4 units, then octaves
+HIDDEN = 0.0005, 0.005  # parts of the rows that are to stand out, and that have to
+CLEAR = 4.0  # standard deviations that stand out
+
+
+def release_target_range(table, center, unit, *, n):
+    """Release a range that holds what is visible of the target."""
+    wanted = CLEAR / (HIDDEN[0] * n * table.budget.mu)
+    share = float(np.clip(wanted**2, *TARGET))
+    starts, edges = joined(CELLS, FINE, PER_OCTAVE)
+    target = table.map(SomeColumns(np.array([table.n_features - 1])))
+    question = ColumnBins(np.array([center]), np.array([unit]), CELLS, "apart", starts)
+    told = target.ask(question, TARGET_RANGE, share=share)
+    sides = told.value.reshape(2, -1)[:, :-1]
+    below, above = (_top(row, edges, told.scale) for row in sides)
+    if CLEAR * told.scale > HIDDEN[1] * n:  # too coarse to tell: leave room
+        below, above = below + (below + above), above + (below + above)
+    with np.errstate(over="ignore"):
+        low, high = center - below * unit, center + above * unit
+    return tuple(np.nan_to_num([low, high]).tolist())
+
+
+def _top(counts, edges, sd):
+    top = _last_visible(counts, sd)
+    return float(edges[top]) * (1 if top < FINE else BEYOND)
+
+
+COARSE_SCALES = Step("octaves", at_most=0.25, of=(ColumnBins,))
+RING = 20.0  # standard deviations of a histogram of differences that a table must have in rows
+RING_SHARE = 0.12
+AROUND_ZERO = LogBins(1, low=-60, high=60)
+COARSE_WIDTHS = 1, 2, 3, 4, 6, 8
+MOST = 0.75  # part of the rows that a column shows
+REACH = 4.0  # units to which rows are clipped
+
+
+def is_small(d, n, mu):
+    """Return whether n rows of d columns are too few to look for their scales by differences."""
+    return RING * math.sqrt(5 * d / RING_SHARE) / mu > n
+
+
+def release_coarse_preprocessing(table, *, count):
+    """Release where the columns lie, within a factor of about two of their size.
+
+    A table that is too small for random differences of its rows still shows in which octaves the
+    entries are. Columns far from zero and narrow are taken for wider than they are.
+    """
+    d = table.n_features - 1
+    features = table.map(SomeColumns(np.arange(d)))
+    asked = ColumnBins(np.zeros(d), np.ones(d), AROUND_ZERO, "in line")
+    told = features.ask(asked, COARSE_SCALES)
+    pairs = [_place(row, told.scale, count.n) for row in told.value.astype(float)]
+    center, unit = np.transpose(pairs)
+    seen = unit > 0
+    reach = REACH * unit
+    return FeaturePreprocessing(
+        count,
+        center - reach,
+        center + reach,
+        np.append(center, 0.0),
+        np.append(np.where(seen, unit, 1.0), 1.0),
+        bool(seen.any()),
+    )
+
+
+def _place(counts, sd, n):
+    """Return a place and a unit of one column, both 0 where nothing but zeros shows."""
+    m = AROUND_ZERO.n_bins
+    tops = np.array([AROUND_ZERO.upper_edge(i) for i in range(m - 1)] + [2.0**AROUND_ZERO.high])
+    low, high = np.append(0.0, tops[:-1]), tops
+    low, high = np.append(-high[:0:-1], low), np.append(-low[:0:-1], high)
+    zeros, others = max(counts[m - 1], 0.0), counts.copy()
+    others[m - 1] = -math.inf
+    for width in COARSE_WIDTHS:
+        windows = np.convolve(np.maximum(others, -1e300), np.ones(width), "valid")
+        at = int(np.argmax(windows))
+        noise = sd * math.sqrt(width)
+        if windows[at] > COARSE * noise and windows[at] + zeros > MOST * n - noise:
+            chosen = np.append(np.arange(at, at + width), m - 1)
+            weights = np.maximum(counts[chosen], 0.0) / np.maximum(counts[chosen], 0.0).sum()
+            middle = (low[chosen] + high[chosen]) / 2
+            center = weights @ middle
+            wide = np.square(high[chosen] - low[chosen]) / 12
+            return center, math.sqrt(weights @ (np.square(middle - center) + wide))
+    return 0.0, 0.0

@@ -7,9 +7,10 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.kernel._sums import BallTotal, Distances
-from skdp.linear._gradients import release_lengths, release_total
-from skdp.location._clip import Tail
+from skdp.kernel._bins import LogBins
+from skdp.kernel._sums import BallTotal
+from skdp.kernel._sums import Distances as DistanceCells
+from skdp.location._clip import Distances, Tail, joined
 from skdp.scales._significance import LEAST_SQUARES
 
 __all__ = [
@@ -21,11 +22,33 @@ __all__ = [
     "ends",
     "least_squares",
     "named",
+    "release_lengths",
+    "release_total",
 ]
+
+BELOW, FINE, ABOVE = 5, 1, 13  # octaves of lengths: narrow cells up to FINE, whole octaves above
+
+
+def release_lengths(table, gradients, *, around, share, step, per_octave=8):
+    """Release a histogram of the lengths of gradients."""
+    bins = LogBins.around(around, per_octave=per_octave, below=BELOW, above=FINE + ABOVE)
+    fine = 1 + per_octave * (BELOW + FINE)
+    starts, edges = joined(bins, fine, per_octave)
+    question = DistanceCells(np.zeros(gradients.dims), bins, starts=starts)
+    told = table.map(gradients).ask(question, step, share=share)
+    *within, beyond = told.value.astype(float)
+    return Distances(np.array(within), edges, told.scale, fine, beyond=beyond)
+
+
+def release_total(table, gradients, *, radius, share, step):
+    """Release the sum of gradients clipped to a ball, and the standard deviation of its noise."""
+    told = table.map(gradients).ask(BallTotal(radius), step, share=share)
+    return told.real, told.sd
+
 
 SQUARES = 0.2  # of what the steps have
 SIZES = 0.4  # of that
-SQUARE_SIZES = Step("squares sizes", at_most=SQUARES * SIZES, of=(Distances,))
+SQUARE_SIZES = Step("squares sizes", at_most=SQUARES * SIZES, of=(DistanceCells,))
 SQUARED = Step("squares", at_most=SQUARES, of=(BallTotal,))
 LEAST_SQUARES_STEPS = SQUARE_SIZES, SQUARED
 PER_OCTAVE = 2  # cells of lengths: wide ones stand out of their noise

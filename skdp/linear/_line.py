@@ -13,12 +13,13 @@ from skdp.kernel._gradients import LineGradients
 from skdp.kernel._sums import BallTotal, Distances
 from skdp.linear._front import (
     SIZES,
+    TARGET_RANGE,
     front_plan,
     release_preprocessing,
+    release_target_range,
     size_share,
     weighted_gram,
 )
-from skdp.linear._gradients import release_lengths, release_total
 from skdp.linear._least_squares import (
     ALIGNED,
     LEAST_SQUARES_STEPS,
@@ -26,8 +27,9 @@ from skdp.linear._least_squares import (
     UNTOLD,
     LeastSquares,
     least_squares,
+    release_lengths,
+    release_total,
 )
-from skdp.linear._target_range import TARGET_RANGE, release_target_range
 from skdp.location._clip import Tail
 from skdp.location._counted import ROW_COUNT, release_count
 from skdp.location._mean import private_mean

@@ -16,18 +16,29 @@ from skdp.kernel._gradients import (
     probabilities,
 )
 from skdp.kernel._terms import ClassCounts
-from skdp.linear._calibration import CALIBRATION, INTERCEPT, UNSETTLED, ended, share_of_last
-from skdp.linear._coarse_scales import COARSE_SCALES, is_small, release_coarse_preprocessing
 from skdp.linear._coefficients import unseen_columns
-from skdp.linear._front import front_plan, release_preprocessing, size_share, weighted_gram
+from skdp.linear._front import (
+    COARSE_SCALES,
+    front_plan,
+    is_small,
+    release_coarse_preprocessing,
+    release_preprocessing,
+    size_share,
+    weighted_gram,
+)
 from skdp.linear._least_squares import LEAST_SQUARES_STEPS, SQUARES, LeastSquares, least_squares
 from skdp.linear._newton import (
+    CALIBRATION,
     GRADIENT,
+    INTERCEPT,
     LARGEST,
+    UNSETTLED,
     NewtonStep,
+    ended,
     floored,
     inverse,
     release_step,
+    share_of_last,
 )
 from skdp.location._counted import ROW_COUNT, RowCount, release_count
 

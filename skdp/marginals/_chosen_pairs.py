@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.kernel._pair_distances import PairDistances
+from skdp.kernel._residual_sums import PairDistances
 from skdp.kernel._residuals import Residuals
 from skdp.marginals._allocation import with_empty
 from skdp.marginals._domain import chosen_tables

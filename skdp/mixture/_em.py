@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.cluster._in_radii import to_units
+from skdp.cluster._synopsis import to_units
 from skdp.kernel._clusters import Nearest, Reaches
 from skdp.kernel._mixtures import COARSER, MixtureMoments, second_shape
 from skdp.mixture._model_comparison import (

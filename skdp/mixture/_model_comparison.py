@@ -6,8 +6,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from skdp.accounting import Step
-from skdp.kernel._mixture_lead import STEPS, Lead
-from skdp.kernel._mixtures import MixtureFrame
+from skdp.kernel._mixtures import STEPS, Lead, MixtureFrame
 from skdp.mixture._normal import lower_root, quantile
 
 __all__ = [
@@ -103,7 +102,7 @@ def release_log_density_gain(table, located, frames, against, *, share):
 
     Notes
     -----
-    **Privacy**: of :class:`skdp.kernel._mixture_lead.Lead`. How large its clip is depends on the
+    **Privacy**: of :class:`skdp.kernel._mixtures.Lead`. How large its clip is depends on the
     released number of rows.
     """
     mu = table.budget.mu

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from skdp.cluster._in_radii import inside, to_data
+from skdp.cluster._synopsis import inside, to_data
 
 __all__ = ["as_mixture", "floors", "parameters"]
 

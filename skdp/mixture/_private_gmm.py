@@ -289,7 +289,7 @@ class PrivateGMM(MixtureMixin, PublicBoundsMixin, PrivateEstimator):
         if self.method != "friendly":
             table.decide(COUNTS)
             return None
-        from skdp.cluster._balls import whole
+        from skdp.cluster._public_ball import whole
         from skdp.cluster.friendly import friendly_centers, pca_oracle
         from skdp.cluster.friendly._strategy import parts_for
 

@@ -14,6 +14,6 @@ def density_plan(budget):
 
 
 def density_kmeans(rows, curator, n_clusters, *, n_init=30, seed=0):
-    """Return a :class:`skdp.cluster._refined.RefinedCenters`."""
+    """Return a :class:`skdp.cluster._shrunken_centers.RefinedCenters`."""
     located = release_ball_cover(Table(rows, curator), n_clusters)
     return density_road(Table(rows, curator), located, n_clusters, n_init=n_init, seed=seed)[0]

@@ -5,12 +5,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from skdp import FriendlyCoreKMeans, LloydKMeans
-from skdp.cluster._refined import shrink_columns
 from skdp.cluster._shrunken_centers import (
     ClusterSums,
     NoisyLloydStep,
     posterior_counts,
     shrink_centers,
+    shrink_columns,
 )
 from skdp.exceptions import LowAccuracyWarning
 

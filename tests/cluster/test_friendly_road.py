@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.cluster._in_radii import to_data, to_units
 from skdp.cluster._lloyd_run import lloyd_step
+from skdp.cluster._synopsis import to_data, to_units
 from skdp.cluster.friendly import friendly_centers, friendly_road_steps, pca_oracle
 from skdp.cluster.friendly._strategy import parts_for
 from skdp.friendly import MatchPredicate

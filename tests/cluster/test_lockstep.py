@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.cluster._parallel_search import ReleaseRequest, run_parallel
+from skdp.cluster._synopsis import ReleaseRequest, run_parallel
 from skdp.kernel._plain import public
 from skdp.kernel._statistic import Rule
 from skdp.kernel._sums import BallSum

@@ -6,8 +6,8 @@ from sklearn.base import clone
 
 import skdp
 from skdp import FriendlyCoreKMeans, LloydKMeans, PrivateGMM
-from skdp.cluster._in_radii import half_widths
 from skdp.cluster._public_ball import PublicBall
+from skdp.cluster._synopsis import half_widths
 from skdp.kernel._ball_cover import LARGEST
 from skdp.kernel._views import InBox
 from skdp.readers import ArrayRows

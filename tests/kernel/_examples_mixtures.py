@@ -3,8 +3,7 @@
 import numpy as np
 
 from skdp.kernel._ball_cover import BallCover, LocatedBall
-from skdp.kernel._mixture_lead import Lead
-from skdp.kernel._mixtures import FirstWeight, MixtureFrame, MixtureMoments
+from skdp.kernel._mixtures import FirstWeight, Lead, MixtureFrame, MixtureMoments
 from tests.kernel._examples import OFFER, hostile
 
 __all__ = ["EXAMPLES"]

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp.cluster._in_radii import (
+from skdp.cluster._synopsis import (
     box_of,
     half_widths,
     inside,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget
-from skdp.cluster._in_radii import half_widths
+from skdp.cluster._synopsis import half_widths
 from skdp.covariance._run import identity_frame
 from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._coordinates import Design

@@ -11,9 +11,8 @@ from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._friends import SparseRing
 from skdp.kernel._histograms import Cells, HistogramCounts
-from skdp.kernel._mixture_lead import log_density
-from skdp.kernel._mixtures import FirstWeight, MixtureFrame, MixtureMoments
-from skdp.kernel._pair_distances import PairDistances
+from skdp.kernel._mixtures import FirstWeight, MixtureFrame, MixtureMoments, log_density
+from skdp.kernel._residual_sums import PairDistances
 from skdp.kernel._statistic import Shape
 from skdp.kernel.applied._likeness import RingLikeness
 from skdp.kernel.applied._losses import LossColumn

@@ -18,8 +18,7 @@ from skdp.kernel._gradients import LogitStep
 from skdp.kernel._histograms import Cells, capped_sensitivity
 from skdp.kernel._lattice import BITS, lattice_points
 from skdp.kernel._layout import WIDEST, Layout, check_layout
-from skdp.kernel._mixture_lead import FINE, log_density
-from skdp.kernel._mixtures import MixtureFrame, _certified, integer_shares
+from skdp.kernel._mixtures import FINE, MixtureFrame, _certified, integer_shares, log_density
 from skdp.kernel._sampled import Members
 from skdp.kernel._statistic import Offer, Shape
 from skdp.kernel._sums import Count

@@ -17,7 +17,7 @@ from skdp.kernel._keyed_rows import limit_of
 from skdp.kernel._labels import Coded
 from skdp.kernel._lattice import Subspace
 from skdp.kernel._layout import LARGEST, Layout, check_layout
-from skdp.kernel._pair_distances import PairDistances
+from skdp.kernel._residual_sums import PairDistances
 from skdp.kernel._residuals import RangeResiduals
 from skdp.kernel._statistic import MOST_CELLS, Shape
 from skdp.kernel._sums import Distances

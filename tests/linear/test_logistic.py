@@ -13,7 +13,7 @@ from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._coordinates import Design
 from skdp.kernel._gradients import LogitCalibration, LogitStep, probabilities
 from skdp.kernel._table import opened
-from skdp.linear._calibration import _calibrated
+from skdp.linear._newton import _calibrated
 from tests._curators import CannedCurator
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

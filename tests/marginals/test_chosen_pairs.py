@@ -8,7 +8,7 @@ import pytest
 
 from skdp import MarginalReleaser
 from skdp.audit import conditional_sensitivity
-from skdp.kernel._pair_distances import PairDistances
+from skdp.kernel._residual_sums import PairDistances
 from skdp.marginals import Bins
 from skdp.marginals._chosen_pairs import Allocation, CellErrors, combined
 from skdp.marginals.synthesis import DenoisedTables, NoisyTables, _low_rank

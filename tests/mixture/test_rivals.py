@@ -8,8 +8,7 @@ from sklearn.mixture import GaussianMixture
 import skdp
 from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._lattice import UNIT
-from skdp.kernel._mixture_lead import log_density
-from skdp.kernel._mixtures import MixtureFrame
+from skdp.kernel._mixtures import MixtureFrame, log_density
 from skdp.mixture import PrivateGMM
 from skdp.mixture._model_comparison import one_gaussian
 from skdp.mixture._shrinkage_update import Estimate

@@ -693,8 +693,7 @@ ENGINE_FILES = {
             bounded columns denoise engine moments release run distance_histogram
             """,
         "linear": """
-            calibration coarse_scales coefficients front gradients least_squares line
-            logit newton target_range
+            coefficients front least_squares line logit newton
             """,
         "location": """
             bounded_moments clip column_scales column_strategies soft_core_location counted
