@@ -24,6 +24,7 @@ from skdp.additive._rules import (
     has_own_curvature,
     numbers_first,
     share_of_calibration,
+    share_of_counts,
 )
 from skdp.additive._smooth import term_priors
 from skdp.kernel._cells import Binned, Codes
@@ -41,14 +42,14 @@ __all__ = [
 
 CLEAR = 3  # sd of the noise of a curvature, below which no step is divided by it
 FACTORS, MOVES = (0.5, 2.0), (-2.0, 2.0)  # least and largest of a calibration
-COUNTED = Step("class counts", at_most=CLASS_COUNTS, of=(ClassCounts,))
+COUNTED = Step("class counts", at_most=CLASS_COUNTS[1], of=(ClassCounts,))
 CALIBRATED = Step("calibration", times=10**4, of=(Calibration,))
 CLASS_STEPS = COUNTED, CALIBRATED
 
 
-def count_classes(table, n_classes):
+def count_classes(table, n_classes, strength=math.inf):
     """Release the number of rows of every class, at least two sd."""
-    told = table.ask(ClassCounts(n_classes), COUNTED)
+    told = table.ask(ClassCounts(n_classes), COUNTED, share=share_of_counts(strength))
     return np.maximum(told.value.astype(float), 2 * told.scale)
 
 
@@ -100,7 +101,10 @@ def fit_classes(table, *, edges, ordered, number, n_cycles, priors_of=term_prior
 
 
 def calibrated(model, cells, link, start, *, share, slope):
-    """Return the model after a Newton step of its intercepts, and of the size of its terms."""
+    """Return the model after a Newton step of its intercepts, and of the size of its terms.
+
+    A step of intercepts alone is as short as its noise makes likely, of a move of about one.
+    """
     question = Calibration(model.scores, link, start.intercept, slope)
     told = cells.ask(question, CALIBRATED, share=share)
     # how many times larger the unit of a second derivative of intercepts is
@@ -112,7 +116,10 @@ def calibrated(model, cells, link, start, *, share, slope):
     steps = []
     for g, S in zip(gradients, second, strict=True):
         values, V = np.linalg.eigh(S)
-        steps.append(V @ (V.T @ g / np.maximum(values, CLEAR * sd * to_second)))
+        values = np.maximum(values, CLEAR * sd * to_second)
+        if not slope:
+            values += sd**2 / values
+        steps.append(V @ (V.T @ g / values))
     moves, factors = np.transpose(steps)
     factors = np.clip(1 + slope * factors / (FIRST * STEP), *FACTORS)
     return model.stretched(start.intercept, np.clip(moves, *MOVES) / STEP, factors)

@@ -213,7 +213,7 @@ class PrivateAdditiveClassifier(AccuracyMixin, ClassifierMixin, AdditiveModel):
             model = Model.start(np.zeros(1), [len(count) for count in counts])
             n_cycles, informative = 0, False
         else:
-            number = count_classes(coded, len(classes))
+            number = count_classes(coded, len(classes), strength)
             strength = number.sum() * table.budget.mu
             if strength < FEW:
                 table.doubt(PRIOR)

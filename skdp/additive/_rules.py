@@ -19,12 +19,14 @@ __all__ = [
     "numbers_first",
     "rule_of_terms",
     "share_of_calibration",
+    "share_of_counts",
     "share_of_labels",
     "share_of_look",
 ]
 
 # shares of the budget
-ROW_COUNT = CLASS_COUNTS = 0.01
+ROW_COUNT = 0.01
+CLASS_COUNTS = 0.01, 0.1  # least and largest
 BINS_OF_CLASSES, BINS_OF_NUMBER, BINS_OF_FEW = 0.05, 0.1, 0.3
 CELL_COUNTS = 0.05
 INTERCEPT = 0.004  # of what the cycles have, between two of them
@@ -89,6 +91,11 @@ def cycle_shares(left, n_cycles):
 def share_of_labels(strength):
     """Return the share of a selection of classes, or of categories."""
     return 0.02 if strength > 2000 else 0.1
+
+
+def share_of_counts(strength):
+    """Return the share of the numbers of the classes."""
+    return float(np.clip((60 / strength) ** 2, *CLASS_COUNTS))
 
 
 def share_of_look(strength):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 import skdp
 from skdp import PrivateAdditiveClassifier, PrivateAdditiveRegressor, PrivateBoostingRegressor
@@ -259,6 +259,17 @@ def test_probabilities_of_a_rare_class_that_one_column_tells_are_calibrated():
     for epsilon in (3.0, 100.0):
         model = PrivateAdditiveClassifier(classes=[0, 1], epsilon=epsilon, random_state=1)
         assert abs(model.fit(X, y).predict_proba(X)[:, 1].mean() / y.mean() - 1) < 0.05
+
+
+def test_a_rare_class_that_noise_hides_costs_little():
+    """A whole Newton step of the intercept by noise costs an eighth of the entropy here."""
+    X = np.random.default_rng(0).normal(size=(1500, 2))
+    y = (np.arange(1500) < 40).astype(int)
+    entropy, losses = log_loss(y, np.full(1500, y.mean())), []
+    for seed in range(10):
+        model = PrivateAdditiveClassifier(classes=[0, 1], epsilon=0.3, random_state=seed)
+        losses.append(log_loss(y, model.fit(X, y).predict_proba(X)))
+    assert np.mean(losses) < 1.08 * entropy
 
 
 @pytest.mark.slow
