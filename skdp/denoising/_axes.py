@@ -1,13 +1,19 @@
-"""From the parameters of PrivateHistogram to the axes of its grid."""
+"""The axes of the grid of PrivateHistogram, private ranges of columns, the noise of its counts."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Integral
 
 import numpy as np
 
+from skdp.accounting import Budget, Step
+from skdp.kernel._columns import ColumnBins
+from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._histograms import Cells
-
-__all__ = ["Axis", "between", "grid", "range_is_public", "read_axes"]
+from skdp.kernel._ranks import KeyRanks
+from skdp.kernel._sums import Count
+from skdp.scales import LogBins, read_scale
+from skdp.scales._bisection import LEVELS, float_of_order
 
 MOST_CELLS = 2**24
 LARGEST = 2.0**1020  # edges stay below, so that their differences are finite
@@ -133,3 +139,69 @@ def _levels(levels):
     if not values.size or not np.isfinite(values).all():
         raise ValueError("the categories of a column must be finite numbers, at least one.")
     return Axis(values.size, values, True)
+
+
+ROW_COUNT = Step("row count", at_most=Fraction(1, 100), of=(Count,))
+CENTRE = Step("centre", at_most=Fraction(12, 100) / LEVELS, times=LEVELS, of=(KeyRanks,))
+REACH = Step("reach", at_most=Fraction(7, 100), of=(ColumnBins,))
+RANGE_STEPS = ROW_COUNT, CENTRE, REACH
+RANGE_SHARE = sum(step.at_most * step.times for step in RANGE_STEPS)
+TAIL = 0.002  # part of the rows that may lie beyond each end
+
+
+def private_ranges(table, columns, law):
+    """Release a range for some columns that holds nearly all rows, at a fifth of the budget.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row). The row count moves by 1. The others are answers to
+    :class:`skdp.kernel._ranks.KeyRanks`, given released thresholds, and
+    :class:`skdp.kernel._columns.ColumnBins`, given the released centres.
+    """
+    columns = tuple(int(c) for c in columns)
+    n = float(table.ask(Count(), ROW_COUNT).value[0])
+    centre = _centres(table, columns)
+    bins = LogBins(2)
+    seen = table.map(SomeColumns(np.array(columns)))
+    noisy = seen.ask(ColumnBins(centre, np.ones(len(columns)), bins, "apart"), REACH)
+
+    def top(side):
+        return read_scale(side, noisy.scale, max(n, 1.0), bins, tail=TAIL, law=law).scale
+
+    reach = np.array([[top(side) for side in pair] for pair in noisy.value])
+    if not reach.any(axis=1).all():
+        table.doubt("too few rows, or rows all alike: a range is one unit wide")
+    return centre - reach[:, 0], centre + reach[:, 1]
+
+
+def _centres(table, columns):
+    """Release a value near the median of every column, by bisection on the order of all floats."""
+    low, high = (np.full(len(columns), end, np.uint64) for end in (0, 2**64 - 1))
+    for _ in range(LEVELS):
+        middle = low + (high - low) // np.uint64(2)
+        value = table.ask(KeyRanks(columns, middle), CENTRE).value
+        high, low = np.where(value > 0, middle, high), np.where(value > 0, low, middle)
+    return float_of_order(low + (high - low) // np.uint64(2))
+
+
+LOUDEST = 2**45  # scale of noise, in grid units
+TOO_LOUD = (
+    "the noise would exceed 2^45 units and tell nothing. Pass a larger epsilon, or let single rows "
+    "and users matter less."
+)
+
+
+def quieter_law(epsilon, delta, l1, squared_l2):
+    """Return the law of less variance for these sensitivities, "laplace" or "gaussian"."""
+    if delta == 0:
+        return "laplace"
+    laplace = 2 * (l1 / Budget.pure(epsilon).amount) ** 2
+    return (
+        "laplace" if laplace <= squared_l2 / Budget.gaussian(epsilon, delta).amount else "gaussian"
+    )
+
+
+def is_too_loud(budget, law, l1, squared_l2, share=1):
+    """Return whether noise for these sensitivities is beyond what is drawn: a public fact."""
+    amount = Fraction(share) * budget.amount
+    return l1 > LOUDEST * amount if law == "laplace" else squared_l2 > LOUDEST**2 * amount

@@ -4,17 +4,12 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skdp.denoising._base import Denoiser
-from skdp.denoising._graph import read_graph, spanning_forest
-from skdp.denoising._rules import Noise, Rule, unbiased_risk
+from skdp.denoising._base import Denoiser, Noise, Rule, unbiased_risk
+from skdp.denoising._graph import TrendFilter, read_graph, spanning_forest, tree_wavelets
 from skdp.denoising._shrinkers import shrunk
-from skdp.denoising._trend_filter import TrendFilter
-from skdp.denoising._wavelets import tree_wavelets
 from skdp.mechanisms import make_entropy
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
-
-__all__ = ["GraphWaveletDenoiser", "TrendFilterDenoiser"]
 
 PATIENCE = 2  # penalties in turn that are worse than the best
 PENALTIES = ((0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0), (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0))

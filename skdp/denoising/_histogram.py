@@ -9,20 +9,27 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.denoising._axes import grid, range_is_public, read_axes
-from skdp.denoising._count_noise import TOO_LOUD, is_too_loud, quieter_law
-from skdp.denoising._display import HistogramDisplay
-from skdp.denoising._intervals import count_interval
-from skdp.denoising._parameter import (
+from skdp.denoising._auto import (
     DENOISER,
     check_denoiser,
     denoised,
     resolve_denoiser,
     with_denoiser,
 )
-from skdp.denoising._range import RANGE_SHARE, RANGE_STEPS, private_ranges
+from skdp.denoising._axes import (
+    RANGE_SHARE,
+    RANGE_STEPS,
+    TOO_LOUD,
+    grid,
+    is_too_loud,
+    private_ranges,
+    quieter_law,
+    range_is_public,
+    read_axes,
+)
+from skdp.denoising._intervals import count_interval
 from skdp.denoising._user_ids import with_exact_users
-from skdp.denoising._vector import VectorMixin
+from skdp.denoising._vector import HistogramDisplay, VectorMixin
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._histograms import (
     MOST_ROWS,
@@ -38,8 +45,6 @@ from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 from skdp.utils._warnings import stack_level
-
-__all__ = ["PrivateHistogram"]
 
 MEMORY = "memory: three numbers for each of at most rows_per_user rows of every user"
 COUNTS = Step("counts", of=(HistogramCounts, UserCounts))
@@ -149,7 +154,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     noise delta is 0. A row is in one cell or none, so the counts have sensitivity 1, in l1 and in
     l2. With ``user`` the guarantee also holds for adding or removing all rows of one user: the cap
     is applied to the table, not assumed (proofs: ``skdp/kernel/_histograms.py``; ranges:
-    ``skdp/denoising/_range.py``). Everything after the counts is post-processing. Not private:
+    ``skdp/denoising/_axes.py``). Everything after the counts is post-processing. Not private:
     parameters that were chosen by looking at the data.
 
     References

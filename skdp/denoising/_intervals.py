@@ -13,8 +13,6 @@ from skdp.denoising._base import known_noise
 from skdp.denoising._shrinkers import james_stein
 from skdp.scales._noise_level import check_confidence
 
-__all__ = ["confidence_ball", "coordinate_interval", "linear_interval"]
-
 
 def coordinate_interval(value, noise_scale, confidence=0.95, *, law="gaussian", simultaneous=False):
     """Return an interval for every coordinate of a released array.

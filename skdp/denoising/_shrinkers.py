@@ -5,21 +5,9 @@ from numbers import Real
 
 import numpy as np
 
-from skdp.denoising._base import Denoiser
-from skdp.denoising._rules import Rule
+from skdp.denoising._base import Denoiser, Rule
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
-
-__all__ = [
-    "JamesSteinDenoiser",
-    "SoftThresholdDenoiser",
-    "james_stein",
-    "shrunk",
-    "sure_threshold",
-    "threshold_rule",
-    "universal_threshold",
-]
-
 
 CANDIDATES = 100  # thresholds tried for Laplace noise
 

@@ -33,8 +33,6 @@ from skdp.readers._sources import source_of
 from skdp.table._schema import look_at
 from skdp.utils._config import get_config
 
-__all__ = ["with_exact_users"]
-
 WHOLE = 2**53  # integers of smaller size are floats exactly
 LONGEST = 2**1024
 EXACT = re.compile(r"u?int\d*|float64|double", re.IGNORECASE)

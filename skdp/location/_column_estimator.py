@@ -7,7 +7,7 @@ from numbers import Real
 import numpy as np
 
 from skdp.accounting import Plan, Step
-from skdp.denoising._parameter import check_denoiser, with_denoiser
+from skdp.denoising._auto import check_denoiser, with_denoiser
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._bounded import BoxedSquares
 from skdp.kernel._table import annex

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.denoising._parameter import DENOISER
+from skdp.denoising._auto import DENOISER
 from skdp.denoising._vector import VectorMixin
 from skdp.location._column_estimator import ColumnEstimator
 from skdp.readers._dated import Dated, with_dates

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.accounting import Budget
 from skdp.contracts._kinds import Core
-from skdp.denoising._parameter import DENOISER, check_denoiser, with_denoiser
+from skdp.denoising._auto import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._weights_mixin import WeightsMixin

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.denoising._parameter import DENOISER
+from skdp.denoising._auto import DENOISER
 from skdp.denoising._vector import VectorMixin
 from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.location._bounded_moments import BoundedColumns

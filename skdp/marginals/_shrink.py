@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.denoising._rules import Noise
+from skdp.denoising._base import Noise
 from skdp.denoising._shrinkers import james_stein
 from skdp.marginals._layout import set_numbers
 

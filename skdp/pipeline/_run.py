@@ -10,7 +10,7 @@ from skdp._unread import StepRows, mapped_here
 from skdp.contracts._chain import parts_of
 from skdp.contracts._contract import contract_of
 from skdp.contracts._kinds import Core, Joined, Released
-from skdp.denoising._parameter import fit_denoiser
+from skdp.denoising._auto import fit_denoiser
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._persons import present_rows
 from skdp.kernel._table import annex

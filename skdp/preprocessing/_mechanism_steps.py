@@ -6,8 +6,8 @@ import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.contracts._kinds import BoundedStatistic
-from skdp.denoising._count_noise import TOO_LOUD, is_too_loud
-from skdp.denoising._parameter import DENOISER, check_denoiser, denoised, with_denoiser
+from skdp.denoising._auto import DENOISER, check_denoiser, denoised, with_denoiser
+from skdp.denoising._axes import TOO_LOUD, is_too_loud
 from skdp.denoising._vector import VectorMixin
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import Table, annex

@@ -16,10 +16,16 @@ from skdp.denoising import (
     TrendFilterDenoiser,
 )
 from skdp.denoising._auto import _bend
-from skdp.denoising._graph import _least_tree, edges_of, read_graph, spanning_forest
-from skdp.denoising._rules import unbiased_risk
-from skdp.denoising._trend_filter import TrendFilter, is_thin
-from skdp.denoising._wavelets import tree_wavelets
+from skdp.denoising._base import unbiased_risk
+from skdp.denoising._graph import (
+    TrendFilter,
+    _least_tree,
+    edges_of,
+    is_thin,
+    read_graph,
+    spanning_forest,
+    tree_wavelets,
+)
 from skdp.mechanisms import make_entropy
 
 

@@ -17,8 +17,7 @@ from skdp.denoising import (
     SoftThresholdDenoiser,
     TrendFilterDenoiser,
 )
-from skdp.denoising._axes import between
-from skdp.denoising._range import RANGE_STEPS, private_ranges
+from skdp.denoising._axes import RANGE_STEPS, between, private_ranges
 from skdp.exceptions import AuditFailure
 from skdp.kernel import _histograms
 from skdp.kernel._histograms import (

@@ -11,9 +11,8 @@ import pytest
 from scipy.special import ndtr
 
 from skdp.denoising import AutoDenoiser, Noise
-from skdp.denoising._bayes import normal_prior
-from skdp.denoising._npmle import npmle_rule
-from skdp.denoising._rules import LAWS, laplace_slope, nonnegative, raw, unbiased_risk
+from skdp.denoising._base import LAWS, laplace_slope, nonnegative, raw, unbiased_risk
+from skdp.denoising._bayes import normal_prior, npmle_rule
 from skdp.denoising._shrinkers import (
     james_stein,
     sure_threshold,
