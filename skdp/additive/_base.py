@@ -18,7 +18,7 @@ from skdp.kernel._views import Targets
 from skdp.readers._columns import has_text, read_columns
 from skdp.readers._dated import Dated
 from skdp.scales._bins import bin_steps, find_bins
-from skdp.scales._noise_level import check_confidence
+from skdp.scales._column_noise import check_confidence
 from skdp.table._schema import numbers_of_dates
 from skdp.table._target import Coding, Selection, coded_columns
 from skdp.utils._compat import Interval, StrOptions

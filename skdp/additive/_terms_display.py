@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.scales._noise_level import check_confidence
+from skdp.scales._column_noise import check_confidence
 from skdp.show._display import pyplot
 
 __all__ = ["TermsDisplay", "cells_of", "edge_ticks", "level_ticks", "names_of", "place_of"]

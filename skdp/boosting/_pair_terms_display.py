@@ -14,7 +14,7 @@ from skdp.additive._terms_display import (
     names_of,
     place_of,
 )
-from skdp.scales._noise_level import check_confidence
+from skdp.scales._column_noise import check_confidence
 from skdp.show._display import pyplot
 
 __all__ = ["PairTermsDisplay"]

@@ -12,8 +12,8 @@ from skdp.cluster._synopsis import inside, public_kmeans, to_data, to_units
 from skdp.kernel._ball_cover import bounded
 from skdp.kernel._cluster_sums import COUNT, GAIN_BITS, MEAN, Gain, LineMoments
 from skdp.kernel._clusters import LineCells, Nearest, Reaches
+from skdp.scales._column_noise import onto_simplex
 from skdp.scales._significance import KEPT_BIN, significant_tail
-from skdp.scales._simplex import onto_simplex
 
 __all__ = ["LOOK_STEPS", "release_split_merge", "split_merge_is_useful"]
 

@@ -11,8 +11,8 @@ from scipy.special import ndtri
 
 from skdp.cluster._synopsis import ReleaseRequest, WeightedCells, weighted_kmeans
 from skdp.kernel._clusters import Grid, GridCells
+from skdp.scales._column_noise import onto_simplex
 from skdp.scales._significance import CLUSTER_BLOCKS, CLUSTER_WINDOWS
-from skdp.scales._simplex import onto_simplex
 
 __all__ = [
     "HalvedBox",

@@ -8,8 +8,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._bins import MANTISSA, N_OCTAVES, OctaveCells
 from skdp.kernel._columns import ColumnCells, EdgeCells
-from skdp.scales._column_noise import ColumnNoise
-from skdp.scales._noise_level import noise_level, rounded_level
+from skdp.scales._column_noise import ColumnNoise, noise_level, rounded_level
 from skdp.scales._significance import COLUMN, COLUMN_AGAIN, COLUMN_NEAR, summed_up, windows_above
 
 __all__ = [

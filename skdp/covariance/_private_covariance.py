@@ -14,7 +14,7 @@ from skdp.covariance._release import CovarianceRelease, correlation_of, precisio
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import annex
 from skdp.location._public import bounds_vectors
-from skdp.scales._noise_level import check_confidence
+from skdp.scales._column_noise import check_confidence
 from skdp.table._batched import apply_batched, mean_of_pieces
 from skdp.table._groups import GroupRule
 from skdp.utils._compat import Interval, StrOptions

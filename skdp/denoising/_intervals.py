@@ -11,7 +11,7 @@ from scipy.special import chdtri, ndtri
 
 from skdp.denoising._base import known_noise
 from skdp.denoising._shrinkers import james_stein
-from skdp.scales._noise_level import check_confidence
+from skdp.scales._column_noise import check_confidence
 
 
 def coordinate_interval(value, noise_scale, confidence=0.95, *, law="gaussian", simultaneous=False):

@@ -11,7 +11,7 @@ from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Released, Rows
 from skdp.denoising._auto import denoised
 from skdp.estimator._results import ResultsMixin
-from skdp.scales._noise_level import check_sampling, noise_quantile
+from skdp.scales._column_noise import check_sampling, noise_quantile
 from skdp.show._display import Display
 from skdp.utils._renamed import Renamed
 

@@ -15,7 +15,7 @@ from skdp.linear._coefficients import coefficients, from_least_squares, spread
 from skdp.linear._least_squares import ends, named
 from skdp.linear._line import line_plan, private_line
 from skdp.location._public import known_ranges
-from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
+from skdp.scales._column_noise import check_confidence, check_sampling, noise_quantile
 from skdp.table._batched import apply_batched
 from skdp.table._groups import GroupRule
 from skdp.table._row_methods import ExplainedVarianceMixin

@@ -16,7 +16,7 @@ from skdp.kernel._coordinates import FeatureBox, SomeColumns
 from skdp.kernel._sums import BallProducts, Distances
 from skdp.location._clip import joined
 from skdp.location._counted import RowCount
-from skdp.scales._noise_level import noise_sum_quantile
+from skdp.scales._column_noise import noise_sum_quantile
 from skdp.scales._significance import COARSE, RANGE, farthest_window
 
 __all__ = [

@@ -17,7 +17,7 @@ from skdp.linear._base import rule_of_slopes
 from skdp.linear._least_squares import ends, named
 from skdp.linear._logit import logit_plan, private_logit
 from skdp.location._public import known_ranges
-from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
+from skdp.scales._column_noise import check_confidence, check_sampling, noise_quantile
 from skdp.table._batched import apply_batched
 from skdp.table._row_methods import AccuracyMixin
 from skdp.table._schema import numbers_of_dates

@@ -12,8 +12,7 @@ from skdp.columns._ranks_read import two_sided
 from skdp.kernel._bounded import Bernstein, Powers
 from skdp.location._public import bounds_vectors
 from skdp.location._release import MeanRelease
-from skdp.scales._column_noise import check_strength, with_law
-from skdp.scales._noise_level import check_sampling, level_of_each
+from skdp.scales._column_noise import check_sampling, check_strength, level_of_each, with_law
 from skdp.table._groups import GroupRule
 
 __all__ = [

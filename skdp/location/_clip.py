@@ -11,7 +11,7 @@ from skdp.columns._tail import SEVERAL, mean_square, read_tail
 from skdp.kernel import _sums
 from skdp.scales import LogBins
 from skdp.scales import _significance as significance
-from skdp.scales._noise_level import noise_level, noise_sum_quantile
+from skdp.scales._column_noise import noise_level, noise_sum_quantile
 from skdp.scales._significance import farthest_window
 
 __all__ = ["DISTANCES", "Clip", "Distances", "LawfulTail", "Tail", "joined", "release_distances"]

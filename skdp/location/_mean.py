@@ -59,7 +59,7 @@ from skdp.location._soft_core_location import (
     sample_scale,
 )
 from skdp.scales import private_median, top_scale
-from skdp.scales._bisection import LEVELS
+from skdp.scales._clipped import LEVELS
 
 __all__ = [
     "DISTANCES",

@@ -23,8 +23,7 @@ from skdp.location._reach import (
     release_column_distances,
     release_sides,
 )
-from skdp.scales._column_noise import ColumnNoise, with_law
-from skdp.scales._noise_level import noise_level
+from skdp.scales._column_noise import ColumnNoise, noise_level, with_law
 
 __all__ = [
     "TOO_WIDE",

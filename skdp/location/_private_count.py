@@ -15,9 +15,9 @@ from skdp.scales._column_noise import (
     ColumnNoise,
     check_strength,
     column_budget,
+    noise_quantile,
     with_law,
 )
-from skdp.scales._noise_level import noise_quantile
 from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateCount"]

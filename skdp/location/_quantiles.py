@@ -15,8 +15,7 @@ from skdp.location._places import place_steps
 from skdp.location._public import bounds_vectors
 from skdp.location._rank_release import release_quantiles
 from skdp.readers._dated import with_dates
-from skdp.scales._column_noise import check_strength, column_budget
-from skdp.scales._noise_level import check_sampling, level_of_each
+from skdp.scales._column_noise import check_sampling, check_strength, column_budget, level_of_each
 from skdp.sensitivity import Quantile
 from skdp.table._batched import transforms_pieces
 from skdp.table._groups import GroupRule

@@ -15,7 +15,7 @@ from skdp.marginals._layout import workload_layout
 from skdp.marginals._postprocess import has_small_domain, postprocess
 from skdp.marginals._release import measure, released
 from skdp.marginals._residuals import table_of
-from skdp.scales._simplex import onto_simplex
+from skdp.scales._column_noise import onto_simplex
 
 __all__ = ["SCORES", "SINGLES", "combined", "pairs_are_chosen", "release_chosen"]
 

@@ -11,7 +11,7 @@ from skdp.marginals._frames import tidy_frame
 from skdp.marginals._levels import Intervals
 from skdp.marginals._noise_scale import cell_scales, correlated_noise
 from skdp.marginals._residuals import coordinates, synthesis, table_of, transform
-from skdp.scales._simplex import onto_simplex
+from skdp.scales._column_noise import onto_simplex
 
 __all__ = ["InferredStatistic", "infer_from_table", "infer_slopes"]
 

@@ -17,7 +17,7 @@ from skdp.marginals._layout import Layout, largest_tables, set_numbers
 from skdp.marginals._pairs import PairMatrix, all_pairs, nearest_correlation
 from skdp.marginals._residuals import helmert
 from skdp.marginals._shrink import row_count
-from skdp.scales._simplex import onto_simplex
+from skdp.scales._column_noise import onto_simplex
 
 __all__ = ["Cones", "Domain", "Elliptope", "Polytope", "Simplices"]
 

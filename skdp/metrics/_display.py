@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.metrics._rates import rate_at
-from skdp.scales._noise_level import check_confidence, check_sampling
+from skdp.scales._column_noise import check_confidence, check_sampling
 from skdp.show._display import Display
 
 __all__ = ["PrivateClassifierDisplay"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.metrics._rates import UNKNOWN, Rate
-from skdp.scales._noise_level import noise_quantile
+from skdp.scales._column_noise import noise_quantile
 
 __all__ = [
     "ABSOLUTE",

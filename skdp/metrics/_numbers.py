@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.estimator._results import ResultsMixin
-from skdp.scales._noise_level import check_confidence, check_sampling
+from skdp.scales._column_noise import check_confidence, check_sampling
 
 __all__ = ["MetricNumbers"]
 

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from skdp.metrics._curves import CLEAR
 from skdp.metrics._strategy import LOGIT_END
-from skdp.scales._noise_level import noise_quantile
+from skdp.scales._column_noise import noise_quantile
 
 __all__ = ["RATES", "Rate", "all_rates", "calibration", "is_cut", "is_tied", "rate_at", "wilson"]
 

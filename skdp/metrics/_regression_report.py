@@ -28,7 +28,7 @@ from skdp.metrics._loss_rates import (
 )
 from skdp.metrics._numbers import MetricNumbers
 from skdp.metrics._scores import as_scores, with_keys_of
-from skdp.scales._noise_level import check_confidence, check_sampling
+from skdp.scales._column_noise import check_confidence, check_sampling
 from skdp.utils._numbers import stores_parameters
 
 __all__ = ["PrivateRegressionReport"]

@@ -7,7 +7,7 @@ import numpy as np
 from skdp.metrics._curves import middles
 from skdp.metrics._numbers import MetricNumbers
 from skdp.metrics._rates import RATES, all_rates, calibration, is_cut, is_tied, rate_at
-from skdp.scales._noise_level import check_confidence, check_sampling
+from skdp.scales._column_noise import check_confidence, check_sampling
 
 __all__ = ["ReportMethods"]
 

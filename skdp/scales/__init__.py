@@ -3,10 +3,9 @@
 Engines: functions of rows, public parameters and a Curator.
 """
 
-from skdp.scales._bisection import private_median
-from skdp.scales._clipped import clipped_sum, count_rows
-from skdp.scales._log_histogram import LogBins, read_scale, top_scale
-from skdp.scales._ring import ring_differences
+from skdp.kernel._bins import LogBins
+from skdp.scales._clipped import clipped_sum, count_rows, private_median
+from skdp.scales._log_histogram import read_scale, ring_differences, top_scale
 
 __all__ = [
     "LogBins",

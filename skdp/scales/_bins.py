@@ -7,30 +7,112 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._columns import EdgeCells
 from skdp.mechanisms._exact import exact
-from skdp.scales._equal_bins import APART, bin_numbers, bin_sizes
-from skdp.scales._noise_level import noise_level
-from skdp.scales._order_keys import (
-    BELOW_ALL,
-    TOP,
-    float_to_key,
-    key_to_float,
-    octave_keys,
-    subdivide_keys,
-    whole_keys,
-)
+from skdp.scales._column_noise import noise_level
 from skdp.scales._significance import BINS, windows_above
 
-__all__ = ["bin_share", "bin_steps", "find_bins", "search_cells"]
+TOP = int(np.float64(np.finfo(np.float64).max).view(np.int64))  # of the largest float
+BELOW_ALL = -TOP - 1  # of -inf
+MANTISSA = 52
+BIAS = 1023
+ONE_BY_ONE, GROUP = 64, 64  # octaves around 1 that are cells of their own; of a group beyond them
+CODES = 8  # whole numbers up to this are cells of their own: most codes; single years are too light
+
+
+def float_to_key(x):
+    """Return the bits of every magnitude with its sign: neighbouring floats have such integers."""
+    x = np.asarray(x, dtype=np.float64)
+    return np.where(np.signbit(x), -1, 1) * np.abs(x).view(np.int64)
+
+
+def key_to_float(keys):
+    """Return the numbers of keys, float64: undoes :func:`float_to_key`."""
+    keys = np.asarray(keys, dtype=np.int64)
+    return np.abs(keys).view(np.float64) * np.sign(keys)
+
+
+def octave_keys():
+    """Return the keys of the edges of cells (a, b] for all floats, rising, with both ends.
+
+    Zero has a cell of its own. The octaves from 2^-64 to 2^64 are one cell each, on either side;
+    beyond them 64 at a time; the subnormal numbers are one more.
+    """
+    near = np.arange(-ONE_BY_ONE, ONE_BY_ONE + 1)
+    far = np.append(np.arange(ONE_BY_ONE + GROUP, BIAS, GROUP), BIAS - 1)
+    exponents = np.concatenate([-far[::-1], near, far])
+    side = (exponents + BIAS) << MANTISSA
+    return np.concatenate([[BELOW_ALL], -side[::-1], [-1, 0], side, [TOP]])
+
+
+def whole_keys():
+    """Return the keys of the edges of cells (a, b] of whole numbers, rising, with both ends.
+
+    Those from -7 to 8 have a cell each; beyond them cells are those of :func:`octave_keys`.
+    """
+    octaves = octave_keys()
+    far = octaves[np.abs(key_to_float(octaves)) > CODES]
+    return np.sort(np.concatenate([far, float_to_key(np.arange(-CODES, CODES + 1))]))
+
+
+def subdivide_keys(low, high, parts, *, whole=False):
+    """Return at most ``parts - 1`` keys that divide the cell (low, high] evenly, and high - 1.
+
+    So the number at the upper edge, be it a small integer or another short binary number, is alone
+    in its cell. If ``whole``, for a cell of several whole numbers, the keys are those of the whole
+    numbers below, and the largest one is alone.
+    """
+    low, high = int(low), int(high)  # differences are beyond 64 bits
+    even = {low + (high - low) * i // parts for i in range(1, parts)} | {high - 1}
+    if whole:
+        even = set(float_to_key(np.floor(key_to_float(sorted(even)))).tolist())
+    return sorted(key for key in even if key > low)
+
+
+TAIL, THIN = 8.0, 1 / 16  # how fast bins grow with the part of the rows beyond, and the finest
+APART = 2.0  # noises in a bin beside a cell that is a bin of its own
+
+
+def bin_sizes(mass, fixed, *, n_bins, least, tails):
+    """Return how much a bin should hold, at each cell, and which cells are bins of their own.
+
+    A cell that cannot be divided and holds as much as a bin is one; the others share the rest of
+    the bins.
+    """
+    own, shape = np.zeros(len(mass), dtype=bool), np.ones(len(mass))
+    if tails:
+        part = (np.cumsum(mass) - mass / 2) / max(mass.sum(), 1.0)
+        shape = np.clip(TAIL * np.minimum(part, 1 - part), THIN, 1.0)
+    while True:
+        bins = max(n_bins - np.count_nonzero(own), 1)
+        size = np.maximum((mass / shape)[~own].sum() / bins * shape, max(least, 1.0))
+        more = fixed & ~own & (mass >= size)
+        if not more.any():
+            return size, own
+        own |= more
+
+
+def bin_numbers(mass, size, own, clear):
+    """Return for every cell the number of its bin; the numbers rise."""
+    numbers, at = np.zeros(len(mass), dtype=int), -1
+    starts = np.flatnonzero(np.append(True, own[1:] | own[:-1]))
+    for first, stop in zip(starts, [*starts[1:], len(mass)], strict=True):
+        wanted = mass[first:stop] / size[first:stop]
+        parts = math.floor(wanted.sum() + 0.5)
+        if own[first] or (not parts and own.any() and clear(first, stop)):
+            parts = 1
+        inside = 0
+        if parts > 1:
+            middle = np.cumsum(wanted) - wanted / 2
+            inside = np.minimum(middle * parts // wanted.sum(), parts - 1)
+        numbers[first:stop] = at + bool(parts) + inside
+        at += parts
+    return np.maximum(numbers, 0)
+
 
 # --- counts of cells that are divided again and again, estimated from all their noisy releases
 
 
 class CellTree:
-    """The released counts of nested cells of one column.
-
-    Every level holds a count of every cell of a partition, the next one of a partition of these
-    cells, with independent noise.
-    """
+    """Released counts of nested cells of one column: each level counts parts of those before."""
 
     def __init__(self):
         self._levels, self._first = [], []
@@ -60,10 +142,7 @@ class CellTree:
         return best, upwards[0][1]
 
     def roots(self):
-        """Return estimates for the cells of the first level, and their variances.
-
-        They are known better than sums of their leaves would be whose variances are added up.
-        """
+        """Return estimates for the cells of the first level, and their variances."""
         return self._upwards()[-1][:2]
 
     def _upwards(self):
@@ -182,9 +261,11 @@ class PartitionedColumn:
     def read(self, counts, sd, *, least, n_rows):
         """Take in a release: counts with noise of standard deviation ``sd``."""
         if self._first is None:
-            seen = (
-                np.ones(len(counts), dtype=bool) if self._known else _significant_cells(counts, sd)
-            )
+            seen = np.ones(len(counts), dtype=bool)
+            if not self._known:
+                false = BINS / len(counts)
+                levels = {width: noise_level(false, width, scale=sd) for width in WIDTHS}
+                seen = windows_above(counts, levels)
             first = np.flatnonzero(seen | np.append(True, seen[:-1]))
             self.keys = np.append(self.keys[first], TOP)
             self._root, self._significant = np.arange(len(first)), seen[first]
@@ -311,9 +392,3 @@ class PartitionedColumn:
     def _clear(self, first, stop):
         noise = math.sqrt(self._variance[first:stop].sum())
         return self._counts[first:stop].sum() > APART * noise
-
-
-def _significant_cells(counts, sd):
-    """Return which cells show: the others, side by side, become one."""
-    levels = {width: noise_level(BINS / len(counts), width, scale=sd) for width in WIDTHS}
-    return windows_above(counts, levels)

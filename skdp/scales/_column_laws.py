@@ -6,8 +6,6 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import erf
 
-__all__ = ["OCTAVES", "ColumnLaws"]
-
 # Cells are octaves of the sizes of differences, counted down from a released largest one: cell 0
 # holds zero and all below, cell i the octave that ends at 2^(i - OCTAVES) of the largest.
 OCTAVES = 127

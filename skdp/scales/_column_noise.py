@@ -1,17 +1,15 @@
-"""Noise for several numbers at once, of the law that the budget asks for."""
+"""Noise for several numbers at once: its law, how high it rises alone, counts without it."""
 
 import math
 from dataclasses import replace
+from numbers import Real
+
+import numpy as np
+from scipy.special import ndtri
 
 from skdp.accounting import Budget
 from skdp.accounting._plan import release_mechanism
-
-__all__ = [
-    "ColumnNoise",
-    "check_strength",
-    "column_budget",
-    "with_law",
-]
+from skdp.utils._numbers import describe_parameter
 
 FAINTEST = 2.0**20
 
@@ -77,3 +75,103 @@ def _scale(budget, share, k):
     if budget.measure == "pure":
         return k / (share * _strength(budget))
     return math.sqrt(k / share) / _strength(budget)
+
+
+def check_confidence(confidence):
+    """Raise ValueError unless a confidence is in (0, 1)."""
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
+        raise ValueError(
+            f"confidence must be in (0, 1). Got {describe_parameter(confidence)} instead: 95 % "
+            f"is 0.95."
+        )
+
+
+def check_sampling(sampling):
+    """Raise ValueError unless ``sampling`` of an interval is a truth value."""
+    if not isinstance(sampling, bool | np.bool_):
+        raise ValueError(
+            f"sampling of interval() must be True, for the population, or False, for these rows. "
+            f"Got {describe_parameter(sampling)}. By what method is a parameter of an estimator "
+            f"that has several."
+        )
+
+
+def level_of_each(confidence, k, law=None):
+    """Return the confidence of each of k intervals that shall cover together.
+
+    Notes
+    -----
+    Entries of a centred Gaussian vector are within such limits together with no less than the
+    product of the probabilities of each (Sidak 1967): k intervals of level ``confidence^(1/k)``
+    do. Whatever the errors, probabilities to miss add up to no less than that of any miss
+    (Bonferroni): ``1 - (1 - confidence) / k``.
+    """
+    check_confidence(confidence)
+    return confidence ** (1 / k) if law == "gaussian" else 1 - (1 - confidence) / k
+
+
+def noise_quantile(confidence, law, columns=1):
+    """Return how many standard deviations the noise stays within, with a probability."""
+    missed = 1 - level_of_each(confidence, columns, law)
+    if law == "laplace":
+        return -math.log(missed) / math.sqrt(2)
+    return -float(ndtri(missed / 2))
+
+
+def noise_sum_quantile(p, width, *, scale, law="gaussian"):
+    """Return what the sum of ``width`` rounded noises exceeds with probability at most p.
+
+    Parameters are those of :func:`noise_level`. Released integers hold noise that is rounded to
+    integers one by one, which moves the sum by at most ``width / 2``.
+    """
+    return rounded_level(noise_level(p, width, scale=scale, law=law), width)
+
+
+def rounded_level(level, width):
+    """Return what the sum of rounded noises exceeds only if that of the noises exceeds a level."""
+    return np.ceil(level + width / 2) - 1
+
+
+def noise_level(p, width, *, scale=1.0, law="gaussian"):
+    """Return a level that the sum of ``width`` independent noises exceeds with probability p.
+
+    Notes
+    -----
+    The sum S of w Laplace variates of scale 1 is the difference of two gamma variates of order w,
+    two races of w exponential stages each. Whichever is over first, the other has k stages left
+    with probability ``C(2w - 1 - k, w - 1) 2^(k - 2w)``, k = 1..w, by fair coins, and stages have
+    no memory, so for t >= 0
+
+        P(S > t) = sum_k C(2w - 1 - k, w - 1) 2^(k - 2w) P(gamma_k > t) = e^-t q(t)
+
+    with a polynomial q of degree w - 1 with positive coefficients. The quantile is the one fixed
+    point of the increasing map t -> log q(t) - log p: iterates from above fall, and stay above.
+    """
+    if law == "gaussian":
+        return -ndtri(p) * (math.sqrt(width) * scale)
+    log_p = np.log(p)
+    q = _tail_polynomial(width)
+    t = 2.0 * (2.0 * width - log_p)
+    for _ in range(200):
+        t = np.log(np.polynomial.polynomial.polyval(t, q)) - log_p
+    return np.maximum(t, 0.0) * ((1 + 1e-12) * scale)
+
+
+def _tail_polynomial(w):
+    """Return the coefficients of q, from the constant on."""
+    left = [math.comb(2 * w - 1 - k, w - 1) / 2 ** (2 * w - k) for k in range(1, w + 1)]
+    return [sum(left[j:]) / math.factorial(j) for j in range(w)]
+
+
+def onto_simplex(points, total=1.0):
+    """Return the nearest points of the simplex: nonnegative, with a given sum along the last axis.
+
+    It subtracts the number t with ``sum (x - t)_+ = total``: of the entries in falling order the
+    first k stay positive, k the last at which the k-th is above ``(sum of the first k - total) /
+    k``. An entry of minus infinity becomes 0. There may be a sum for each of the points.
+    """
+    falling = -np.sort(-points, axis=-1)
+    sums = np.cumsum(np.where(np.isfinite(falling), falling, 0.0), axis=-1)
+    means = (sums - np.asarray(total)[..., None]) / np.arange(1, points.shape[-1] + 1)
+    last = np.sum(falling > means, axis=-1, keepdims=True) - 1
+    return np.maximum(points - np.take_along_axis(means, np.maximum(last, 0), -1), 0.0)

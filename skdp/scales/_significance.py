@@ -6,16 +6,6 @@ costs more, as it lies farther away or makes more noise, it must be rarer.
 
 import numpy as np
 
-__all__ = [
-    "farthest_window",
-    "highest_window",
-    "last_window",
-    "significant_tail",
-    "summed_up",
-    "window_sums",
-    "windows_above",
-]
-
 # Probabilities of a false alarm in a whole histogram.
 SCALE = 2e-4  # of lengths, over all floats: a scale where there is none
 COLUMN = 3e-5  # of a column, over all floats

@@ -5,8 +5,6 @@ from functools import lru_cache
 import numpy as np
 from scipy.linalg import eigh
 
-__all__ = ["excess_strategy", "least_error_strategy"]
-
 ROUNDS, GAP = 30, 0.02  # of the search; relative, of the mean squared error
 LEAST = 1e-9  # weight of a cell, beside their mean
 GAIN = 2**10  # length of the longest column of integers

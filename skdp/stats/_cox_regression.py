@@ -12,7 +12,7 @@ from skdp.estimator._results import long_format
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._table import Table
 from skdp.location._public import known_ranges
-from skdp.scales._noise_level import check_confidence, check_sampling
+from skdp.scales._column_noise import check_confidence, check_sampling
 from skdp.stats._cox import BINS, cox_plan, private_cox
 from skdp.stats._search import search_steps
 from skdp.stats._survival_input import NO_NUMBERS, events_named

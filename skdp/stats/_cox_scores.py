@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from skdp.scales._simplex import onto_simplex
+from skdp.scales._column_noise import onto_simplex
 
 __all__ = ["CELLS", "ScoreLaw"]
 

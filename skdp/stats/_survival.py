@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.estimator._results import long_format
-from skdp.scales._noise_level import check_confidence, check_sampling
+from skdp.scales._column_noise import check_confidence, check_sampling
 from skdp.stats._result import FEW, ConfidenceInterval
 from skdp.stats._survival_display import SurvivalDisplay
 from skdp.stats._survival_input import NOT_FOUND, OfTimes

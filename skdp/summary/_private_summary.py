@@ -25,7 +25,7 @@ from skdp.readers._columns import (
 )
 from skdp.readers._raw import schema_of
 from skdp.readers._sources import source_of
-from skdp.scales._noise_level import level_of_each
+from skdp.scales._column_noise import level_of_each
 from skdp.summary._columns import JUDGED, TEXT
 from skdp.summary._release import release_columns, summary_events, summary_steps
 from skdp.summary._show import cell_of, frame_of, html_of, joined_frames, text_of

@@ -7,7 +7,7 @@ from skdp.cluster._locate import BINS, tail_radius
 from skdp.cluster._refine import _significant_bins, radii_from_cells
 from skdp.cluster._synopsis import WeightedCells, weighted_kmeans
 from skdp.cluster._tree import HalvedBox, dense_cells, schedule, seen_in_windows, sparse_blocks
-from skdp.scales._simplex import onto_simplex
+from skdp.scales._column_noise import onto_simplex
 
 RNG = np.random.default_rng(11)
 

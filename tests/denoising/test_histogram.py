@@ -33,7 +33,7 @@ from skdp.mechanisms._exact import sqrt_up
 from skdp.readers import ArrayRows, weighed_sum
 from skdp.readers._levels import order_of_floats as _ordered
 from skdp.scales import LogBins
-from skdp.scales._bisection import float_of_order as _float
+from skdp.scales._clipped import float_of_order as _float
 from skdp.scales._column_noise import with_law
 from tests._curators import CannedCurator, FixedKeys, canned, check_replay
 

@@ -5,7 +5,7 @@ import pytest
 
 from skdp.marginals._layout import workload_layout
 from skdp.marginals._projection import Domain, Polytope
-from skdp.scales._simplex import onto_simplex
+from skdp.scales._column_noise import onto_simplex
 from tests.marginals._noisy import loss, noisy_tree, values_of
 
 

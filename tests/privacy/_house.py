@@ -352,7 +352,7 @@ PUBLIC = {
     },
     "preprocessing/_public_fit.py": {"known": "number of columns of public rows"},
     "rowwise/_form.py": {"failure": "about made-up rows"},
-    "scales/_noise_level.py": {
+    "scales/_column_noise.py": {
         "confidence": "a public parameter",
         "sampling": "a public parameter",
         "describe_parameter": "a number or a text, of all else the type",

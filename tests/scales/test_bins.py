@@ -13,20 +13,19 @@ from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
 from skdp.scales._bins import (
-    CellTree,
-    PartitionedColumn,
-    bin_share,
-    bin_steps,
-    find_bins,
-    search_cells,
-)
-from skdp.scales._equal_bins import bin_numbers, bin_sizes
-from skdp.scales._order_keys import (
     BELOW_ALL,
     TOP,
+    CellTree,
+    PartitionedColumn,
+    bin_numbers,
+    bin_share,
+    bin_sizes,
+    bin_steps,
+    find_bins,
     float_to_key,
     key_to_float,
     octave_keys,
+    search_cells,
     subdivide_keys,
     whole_keys,
 )

@@ -9,7 +9,7 @@ from scipy.special import chndtr
 from skdp.marginals._layout import largest_tables
 from skdp.marginals._noise_scale import noise_scale
 from skdp.marginals._residuals import helmert, table_of
-from skdp.scales._simplex import onto_simplex
+from skdp.scales._column_noise import onto_simplex
 
 __all__ = ["NoisyTables", "TableLaw", "ridge_of"]
 
