@@ -1,15 +1,16 @@
 """Friends: rows or tuples close to each other, cores of those with many, and what is safe there."""
 
-from skdp.friendly._average import friendly_average
+from skdp.friendly._average import RadiusGrid, friendly_average, friendly_mean, friendly_mean_plan
 from skdp.friendly._core import LocalCore, friendly_core, friendly_core_plan
 from skdp.friendly._diameter import diameter_tests, find_diameter
-from skdp.friendly._filters import noisy_filter, replace_one_filter
-from skdp.friendly._fused import friendly_tuples, friendly_tuples_plan
-from skdp.friendly._groups import group_friends
-from skdp.friendly._match import FusedMatch, MatchPredicate
-from skdp.friendly._points import RadiusGrid, friendly_mean, friendly_mean_plan
-from skdp.friendly._predicates import Predicate
-from skdp.friendly._tuples import friendly_tuple_average, reorder
+from skdp.friendly._filters import group_friends, noisy_filter, replace_one_filter
+from skdp.friendly._match import FusedMatch, MatchPredicate, Predicate
+from skdp.friendly._tuples import (
+    friendly_tuple_average,
+    friendly_tuples,
+    friendly_tuples_plan,
+    reorder,
+)
 from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.kernel.pairs._soft_core import (
     h_index,

@@ -5,9 +5,8 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.friendly._filters import group_size, noisy_filter, tail_margin
-from skdp.friendly._groups import group_bits, group_friends
-from skdp.friendly._predicates import bounds_distance
+from skdp.friendly._filters import group_bits, group_friends, group_size, noisy_filter, tail_margin
+from skdp.friendly._match import bounds_distance
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
 from skdp.kernel.pairs._public_numbers import whole
@@ -16,8 +15,6 @@ from skdp.mechanisms._exact import exact, log_of
 from skdp.mechanisms._tables import as_table
 from skdp.readers import ArrayRows, map_merge
 from skdp.utils._private_state import Local
-
-__all__ = ["LocalCore", "friendly_core", "friendly_core_plan", "row_bound"]
 
 MOST_UNSAMPLED = 20_000  # rows; above, friends are counted in random groups
 COUNT = Fraction(1, 100)  # share

@@ -11,14 +11,6 @@ from skdp.mechanisms._exact import exact
 from skdp.mechanisms._tables import as_table
 from skdp.readers import ArrayRows, map_merge
 
-__all__ = [
-    "bisect_radii",
-    "check_diameter_statistic",
-    "diameter_radii",
-    "diameter_tests",
-    "find_diameter",
-]
-
 FINE = 2**10  # grid of the statistic
 
 

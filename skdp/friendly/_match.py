@@ -1,14 +1,62 @@
-"""Friends among unordered tuples of k points: each point has a partner far closer than the rest."""
+"""What a predicate is and how one's own is tried; friends among unordered tuples of k points."""
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from skdp.friendly._matching import aligned_squares, as_tuples, count_aligned
+from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.kernel.pairs._public_numbers import real
 
-__all__ = ["FusedMatch", "MatchPredicate"]
+
+def bounds_distance(predicate):
+    """Tell whether a core under a predicate, or under one of a class, bounds a distance.
+
+    :class:`DistancePredicate` does. A subclass could call other rows friends, and proofs read the
+    rule: so it does not.
+    """
+    return predicate is DistancePredicate or type(predicate) is DistancePredicate
+
+
+@runtime_checkable
+class Predicate(Protocol):
+    """Who is whose friend: the contract that privacy proofs rest on.
+
+    - Whether x and y are friends depends on x and y alone, and on public numbers: not on other
+      rows, positions, blocks, threads, or earlier calls.
+    - It is exactly symmetric, in the arithmetic that decides it.
+    - It never raises, whatever the rows hold. Rows with NaN or infinity are nobody's friends, not
+      even their own. Other rows need not be their own friends either: a row's count is evaluated.
+    - If x and y are friends, what `implies` states holds for them as real numbers.
+
+    :class:`skdp.FriendlyCoreFilter` tries one of your own on made-up rows and refuses it where it
+    breaks this; beyond them it is a promise, which its plan and report list.
+
+    So adding a row moves the count of every other row by 0 or 1, replacing one by at most 1.
+
+    See Also
+    --------
+    DistancePredicate, MatchPredicate, skdp.friendly.published.PairwisePredicate
+
+    Notes
+    -----
+    **Privacy**: who is whose friend is private; that one row moves the counts of others by at most
+    1 is what proofs build on.
+
+    Examples
+    --------
+    >>> from skdp.friendly import DistancePredicate
+    >>> round(DistancePredicate(3.0).implies(2), 6)  # of friends of friends, two columns
+    3.0
+    """
+
+    def friends(self, A, B=None):
+        """Count for each row of A its friends in B, or in A: shape (n,), int64."""
+
+    def implies(self, d):
+        """Return the bound that friends with d columns are certain to meet."""
 
 
 @dataclass(frozen=True)
@@ -204,3 +252,74 @@ class FusedMatch(MatchPredicate):
         See :class:`DistancePredicate`; d 2^-1074 of underflow vanishes in the rounding.
         """
         return self.radius * (1 + (d + 5) * 2.0**-52)
+
+
+LEVELS = np.array([0.0, 1.0, -1.0, 2.0, 2.0, 8.0, -100.0, 1e6, 1e150])  # their squares are finite
+COUNTS = "friends(A) must be an array of shape (n,) of integers from 0 to n"
+PAIRS = "one row more must move the count of every other row by 0 or 1, the same beside any rows"
+SYMMETRY = "if x is a friend of y, y must be a friend of x"
+REPEATED = "friends(A) must be the same in every call"
+
+
+def own_predicate_note(predicate):
+    """Return what a reader of a plan must know of a predicate, None of what a radius stands for."""
+    if predicate is None or type(predicate) is DistancePredicate:
+        return None
+    return (
+        f"predicate {type(predicate).__name__}: on your promise that who is whose friend depends "
+        "on the two rows alone and is symmetric; tried on made-up rows alone"
+    )
+
+
+def check_own_predicate(predicate, n_features):
+    """Raise ValueError for a predicate that breaks a promise on made-up rows.
+
+    Notes
+    -----
+    **Privacy**: of public integers, always the same. Tried is what :func:`noisy_filter` and
+    :func:`group_friends` rest on: there is a symmetric relation of rows such that a row's count is
+    the number of rows related to it, in every set of rows. What ``implies`` returns enters no
+    release of a filter. What passes may break a promise elsewhere: it stays a promise.
+    """
+    if own_predicate_note(predicate) is None:
+        return
+    try:
+        with np.errstate(all="ignore"):
+            told = _broken(predicate, np.outer(LEVELS, 1 + np.arange(n_features) % 3))
+    except Exception as error:  # of code that is not ours, on public rows
+        told = f"it raised {type(error).__name__}"
+    if told is not None:
+        raise ValueError(
+            f"the predicate {type(predicate).__name__} breaks a promise on made-up rows: {told}. "
+            "The decisions of the filter would not be private. Correct it, or pass a radius."
+        )
+
+
+def _broken(predicate, A):
+    """Return which promise is broken on subsets of the rows A, None if none is."""
+
+    def friends(kept):
+        counts = np.asarray(predicate.friends(A[kept].copy()))
+        good = counts.shape == (len(kept),) and counts.dtype.kind in "iu"
+        return counts if good and np.all((counts >= 0) & (counts <= len(kept))) else None
+
+    every = np.arange(len(A))
+    subsets = [every, every, *(every[every != i] for i in every)]
+    subsets += [every[::-1], *(every[:k] for k in every[1:])]
+    told = [friends(kept) for kept in subsets]
+    if any(counts is None for counts in told):
+        return COUNTS
+    if np.any(told[0] != told[1]):
+        return REPEATED
+    related = np.zeros((len(A), len(A)), dtype=np.int64)
+    for i, without in enumerate(told[2 : 2 + len(A)]):
+        related[np.delete(every, i), i] = np.delete(told[0], i) - without
+    if not np.isin(related, (0, 1)).all():
+        return PAIRS
+    if np.any(related != related.T):
+        return SYMMETRY
+    own = told[0] - related.sum(1)
+    np.fill_diagonal(related, own)
+    sums = (related[np.ix_(kept, kept)].sum(1) for kept in subsets)
+    alike = all(np.array_equal(a, b) for a, b in zip(sums, told, strict=True))
+    return None if alike and np.isin(own, (0, 1)).all() else PAIRS

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["aligned_squares", "as_tuples", "count_aligned"]
-
 LARGEST = 2.0**500  # entries beyond have no friends: squares cannot overflow
 TINY = 2.0**-900  # squared distances to wrong partners below it make no friends
 SLACK = 2.0**-20

@@ -13,7 +13,7 @@ from skdp.friendly import (
     friendly_mean,
     friendly_mean_plan,
 )
-from skdp.friendly._points import AVERAGE, core_average
+from skdp.friendly._average import AVERAGE, core_average
 from skdp.kernel._table import Table, annex
 from skdp.location._locate import RING, ring_scale, scale_sample_size
 from skdp.location._release import NOTHING, MeanRelease

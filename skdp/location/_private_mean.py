@@ -13,7 +13,7 @@ from skdp.denoising._auto import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._weights_mixin import WeightsMixin
-from skdp.friendly._predicates import bounds_distance
+from skdp.friendly._match import bounds_distance
 from skdp.location._bounded_moments import BoundedColumns, bounded_rule, check_bounds
 from skdp.location._bounded_search import between, bounded_mean_plan, release_bounded_mean
 from skdp.location._friendly import (

@@ -12,7 +12,7 @@ from skdp.contracts._kinds import Core, Rows
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.friendly import DistancePredicate, LocalCore, friendly_core, friendly_core_plan
 from skdp.friendly._core import row_bound
-from skdp.friendly._trial import check_own_predicate, own_predicate_note
+from skdp.friendly._match import check_own_predicate, own_predicate_note
 from skdp.kernel._table import annex
 from skdp.location._friendly import find_friend_radius, friend_radius_steps
 from skdp.readers import map_merge

@@ -12,7 +12,7 @@ from skdp.location._public import column_vector
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.readers._persons import extremes_of, means_of, representatives_of, sums_of
 from skdp.sensitivity._bounded import STATISTICS, bounded_columns
-from skdp.sensitivity._trial import own_statistic_note, own_statistic_problem
+from skdp.sensitivity._windows import own_statistic_note, own_statistic_problem
 from skdp.table._groups import one_row_per_unit, without_groups
 from skdp.table._schema import read_rows
 from skdp.utils._compat import HasMethods, Interval, StrOptions, fit_context

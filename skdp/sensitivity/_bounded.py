@@ -9,6 +9,7 @@ import numpy as np
 
 from skdp.accounting._plan import release_mechanism
 from skdp.mechanisms._exact import sqrt_up
+from skdp.sensitivity._cells import Grid, gathered_columns
 from skdp.sensitivity._closed import (
     _nonpositive,
     bounded_max,
@@ -16,23 +17,11 @@ from skdp.sensitivity._closed import (
     bounded_min,
     bounded_range,
     bounded_sum,
+    smallest_window,
 )
-from skdp.sensitivity._grid import Grid, gathered_columns
-from skdp.sensitivity._mean import bounded_mean
-from skdp.sensitivity._path import bounded_ordered
-from skdp.sensitivity._search import smallest_window
+from skdp.sensitivity._path import bounded_mean, bounded_ordered
 from skdp.sensitivity._streamed import Spread, streamed, streaming_method
-from skdp.sensitivity._trial import check_own_statistic
-from skdp.sensitivity._windows import Midrange
-
-__all__ = [
-    "STATISTICS",
-    "BoundedRelease",
-    "BoundedValue",
-    "bounded_columns",
-    "bounded_statistic",
-    "release_bounded",
-]
+from skdp.sensitivity._windows import Midrange, check_own_statistic
 
 # --- sensitivity preprocessing of variance, standard deviation and sum of squares
 

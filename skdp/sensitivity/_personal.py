@@ -10,14 +10,6 @@ import numpy as np
 from skdp.accounting import Budget
 from skdp.mechanisms._exact import as_fraction
 
-__all__ = [
-    "PersonalBudgets",
-    "PersonalRelease",
-    "PersonalReport",
-    "personal_laplace",
-    "personal_select",
-]
-
 MOST_PARTS = 1000
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from skdp.sensitivity._bounded import BITS, SQUARES, bounded_statistic
 from skdp.sensitivity._personal import PersonalRelease, personal_laplace, personal_select
 
-__all__ = ["PersonalStatistic", "personal_median", "personal_statistic"]
-
 
 @dataclass(frozen=True)
 class PersonalStatistic:

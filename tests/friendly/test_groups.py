@@ -13,8 +13,7 @@ from skdp.friendly import (
     friendly_mean_plan,
     group_friends,
 )
-from skdp.friendly._filters import group_size
-from skdp.friendly._groups import binomial_bound, group_bits
+from skdp.friendly._filters import binomial_bound, group_bits, group_size
 from skdp.gate._curator import make_curator
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows

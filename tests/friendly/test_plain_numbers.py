@@ -19,7 +19,7 @@ from skdp.friendly import (
     soft_core_sensitivity,
 )
 from skdp.friendly._diameter import diameter_radii
-from skdp.friendly._groups import group_bits
+from skdp.friendly._filters import group_bits
 from skdp.friendly._tuples import secret_permutation
 from skdp.friendly.published import CovarianceDistance, TupleDistance, paradigm, paradigm_inverse
 from skdp.friendly.published._basic_filter import basic_filter_probabilities

@@ -27,8 +27,7 @@ from skdp.kernel._views import Boxed, InBox
 from skdp.mechanisms import _compiled, ball_rows, ball_sum, finite_rows, gram_sum, row_norms
 from skdp.mechanisms._norms import products
 from skdp.readers import ArrayRows
-from skdp.sensitivity._cells import Job, Wanted, counted_cells, with_entries
-from skdp.sensitivity._grid import Grid
+from skdp.sensitivity._cells import Grid, Job, Wanted, counted_cells, with_entries
 
 pytestmark = pytest.mark.skipif(_compiled.loops is None, reason="no compiler has built them")
 

@@ -9,7 +9,7 @@ from skdp.accounting._plan import release_mechanism
 from skdp.readers import ArrayRows
 from skdp.sensitivity import Quantile, TrimmedMean, bounded_statistic, release_bounded
 from skdp.sensitivity._bounded import STATISTICS, bounded_columns
-from skdp.sensitivity._grid import Grid, gathered_columns
+from skdp.sensitivity._cells import Grid, gathered_columns
 from tests._curators import canned
 
 PURE = Budget.pure(1)

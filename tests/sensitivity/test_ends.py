@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from skdp.sensitivity import Quantile, _closed, _mean
+from skdp.sensitivity import Quantile, _closed, _path
 from skdp.sensitivity._bounded import StandardDeviation, SumOfSquares, Variance, bounded_spread
 from skdp.sensitivity._closed import bounded_max, bounded_min, sorted_ends
-from skdp.sensitivity._mean import bounded_mean
-from skdp.sensitivity._path import bounded_ordered
+from skdp.sensitivity._path import bounded_mean, bounded_ordered
 from skdp.sensitivity._windows import Mean
 
 N = 3000
@@ -28,13 +27,13 @@ def told(monkeypatch):
     """Count what is told by the ends, with ends of small tables."""
     answers = []
 
-    class Ends(_mean._Ends):
+    class Ends(_path._Ends):
         def value(self):
             answers.append(super().value())
             return answers[-1]
 
-    monkeypatch.setattr(_mean, "_Ends", Ends)
-    monkeypatch.setattr(_mean, "LEAST", 64)
+    monkeypatch.setattr(_path, "_Ends", Ends)
+    monkeypatch.setattr(_path, "LEAST", 64)
     return answers
 
 
@@ -54,7 +53,7 @@ def test_bounds_from_the_ends_hold_on_every_window_of_theirs():
     for x in tables(rng):
         s = x.astype(np.int64)
         D = int(np.ptp(s)) // N + 1
-        ends, order = _mean._Ends(_mean.outline(s.copy()), D, 5), np.sort(s)
+        ends, order = _path._Ends(_path.outline(s.copy()), D, 5), np.sort(s)
         sums = np.append(0, np.cumsum(order))
         assert np.all(ends.least <= sums[ends.rank])
         for a, b in ((0, 0), (3, 0), (0, 3), (20, 11)):

@@ -4,9 +4,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp.sensitivity import _search as search
+from skdp.sensitivity import _closed as search
 from skdp.sensitivity._bounded import StandardDeviation, SumOfSquares, Variance, bounded_spread
-from skdp.sensitivity._search import _Price, products, sums_of_ends
+from skdp.sensitivity._closed import _Price, products, sums_of_ends
 from tests.sensitivity._oracles import smallest_windows, sum_of_squares, variance
 
 STATISTICS = [Variance(), SumOfSquares(), StandardDeviation(), StandardDeviation(6)]

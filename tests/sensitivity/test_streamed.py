@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skdp.readers import ArrayRows
-from skdp.sensitivity import Quantile, TrimmedMean, WinsorisedMean, _bounded, _bracket, _streamed
+from skdp.sensitivity import Quantile, TrimmedMean, WinsorisedMean, _bounded, _streamed
 from skdp.sensitivity._bounded import bounded_columns
 from skdp.sensitivity._cells import FIRST, LAST, N_CELLS, _cell
 
@@ -58,11 +58,11 @@ def test_two_passes_tell_what_all_entries_do(few):
         patch.setattr(_bounded, "JOBS_AT_ONCE", 5)
         patch.setattr(_bounded, "streamed", streamed)
         patch.setattr(_streamed, "PART", (2, 8))
-        patch.setattr(_bracket, "STEPS", 24)
+        patch.setattr(_streamed, "STEPS", 24)
         if few:
             patch.setattr(_streamed, "MOST", 12)
-            patch.setattr(_bracket, "NEAR", 4)
-            patch.setattr(_bracket, "GROWTH", 0.1)
+            patch.setattr(_streamed, "NEAR", 4)
+            patch.setattr(_streamed, "GROWTH", 0.1)
         for case in tables(np.random.default_rng(3)):
             exact = values(*case)
             with pytest.MonkeyPatch.context() as short:

@@ -10,8 +10,11 @@ from skdp.friendly.published._basic_filter import (
     paradigm,
     paradigm_inverse,
 )
-from skdp.friendly.published._covariances import CovarianceDistance
-from skdp.friendly.published._predicates import PairwisePredicate, TupleDistance
+from skdp.friendly.published._covariances import (
+    CovarianceDistance,
+    PairwisePredicate,
+    TupleDistance,
+)
 
 __all__ = [
     "CovarianceDistance",

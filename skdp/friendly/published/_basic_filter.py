@@ -8,14 +8,6 @@ import numpy as np
 from skdp.kernel.pairs._public_numbers import real, whole
 from skdp.mechanisms._exact import exact
 
-__all__ = [
-    "basic_filter",
-    "basic_filter_gamma",
-    "basic_filter_probabilities",
-    "paradigm",
-    "paradigm_inverse",
-]
-
 ROUNDING = Fraction(1, 2**36)  # 2^28 rows, 2^-64 each
 
 
