@@ -13,7 +13,7 @@ from skdp.gate._curator import make_curator
 from skdp.kernel._persons import persons_table
 from skdp.mechanisms import make_entropy
 from skdp.readers._persons import Persons
-from skdp.table._contribution_bound import CAP_STEPS, release_contribution_bound
+from skdp.table._groups import CAP_STEPS, release_contribution_bound
 
 __all__ = ["cap_cells", "cluster_cells", "matrix_cells", "mean_cells", "table_cells"]
 

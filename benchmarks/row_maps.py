@@ -14,7 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import Normalizer, OneHotEncoder, PolynomialFeatures, StandardScaler
 
 from skdp import PublicFit, RowMap
-from skdp.rowwise._known import by_rows
+from skdp.rowwise._map import by_rows
 
 DEFAULT_JSON = Path(__file__).parent / "results" / "row_maps.json"
 

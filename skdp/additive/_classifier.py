@@ -20,8 +20,7 @@ from skdp.additive._rules import (
 from skdp.kernel._cells import n_cells
 from skdp.kernel._terms import Logistic
 from skdp.location._public import column_ranges
-from skdp.table._batched import by_tables
-from skdp.table._row_methods import AccuracyMixin
+from skdp.table._batched import AccuracyMixin, by_tables
 from skdp.table._target import Selection, coded_classes
 from skdp.utils._numbers import stores_parameters
 

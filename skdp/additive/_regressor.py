@@ -34,8 +34,7 @@ from skdp.additive._rules import (
 )
 from skdp.kernel._terms import Clipped
 from skdp.location._public import column_ranges
-from skdp.table._batched import by_tables
-from skdp.table._row_methods import ExplainedVarianceMixin
+from skdp.table._batched import ExplainedVarianceMixin, by_tables
 from skdp.table._target import Selection
 from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed

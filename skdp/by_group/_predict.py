@@ -7,8 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.readers._tables import columns_of
-from skdp.table._batched import fitted_alone, lazy_result, tables_for
-from skdp.table._row_methods import row_method
+from skdp.table._batched import fitted_alone, lazy_result, row_method, tables_for
 from skdp.utils._compat import safe_indexing
 
 __all__ = ["RoutesRows"]

@@ -6,8 +6,6 @@ from skdp.accounting import Plan
 from skdp.covariance._run import CENTRE, CENTRE_STEPS, COLUMNS, RUN_STEPS, CovarianceRun
 from skdp.location._mean import mean_plan
 
-__all__ = ["covariance_plan", "private_covariance"]
-
 
 def covariance_plan(budget, *, assume_centered=False):
     """Return the plan of :func:`private_covariance`."""

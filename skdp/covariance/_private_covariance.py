@@ -8,9 +8,15 @@ from sklearn.covariance import EmpiricalCovariance
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.accounting import Budget
-from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
 from skdp.covariance._engine import covariance_plan, private_covariance
-from skdp.covariance._release import CovarianceRelease, correlation_of, precision_of
+from skdp.covariance._release import (
+    CovarianceRelease,
+    bounded_covariance,
+    bounded_plan,
+    checked_bounds,
+    correlation_of,
+    precision_of,
+)
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import annex
 from skdp.location._public import bounds_vectors
@@ -20,8 +26,6 @@ from skdp.table._groups import GroupRule
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
-
-__all__ = ["PrivateCovariance", "doubt", "rule_of_matrix"]
 
 SIGNAL = 200.0  # persons times mu, for each column
 MOST = (

@@ -9,28 +9,21 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from skdp.accounting import Step
-from skdp.covariance._columns import COLUMN_SCALES, SPARSE_ROWS, SPARSE_SCALES, column_units
-from skdp.covariance._denoise import denoised, floored
-from skdp.covariance._distance_histogram import release_distance_histogram, release_size
-from skdp.covariance._moments import release_moments
-from skdp.covariance._release import CLEAR, CovarianceRelease
+from skdp.covariance._distance_histogram import (
+    COLUMN_SCALES,
+    SPARSE_ROWS,
+    SPARSE_SCALES,
+    column_units,
+    release_distance_histogram,
+    release_size,
+)
+from skdp.covariance._release import CLEAR, CovarianceRelease, denoised, floored, release_moments
 from skdp.kernel._coordinates import Frame
 from skdp.kernel._keyed_rows import MOST_ENTRIES
 from skdp.kernel._sums import BallProducts, BallTotal, Count, Distances, LengthsNear
 from skdp.kernel._table import Table
 from skdp.location._counted import ROW_COUNT
 from skdp.location._mean import private_mean
-
-__all__ = [
-    "CENTRE",
-    "CENTRE_STEPS",
-    "COLUMNS",
-    "MOST_ENTRIES",
-    "RUN_STEPS",
-    "CovarianceRun",
-    "DrawnRows",
-    "draw_rows",
-]
 
 # --- frames of a covariance moved, turned and reduced: computed from released numbers alone
 

@@ -16,9 +16,8 @@ from skdp.linear._least_squares import ends, named
 from skdp.linear._line import line_plan, private_line
 from skdp.location._public import known_ranges
 from skdp.scales._column_noise import check_confidence, check_sampling, noise_quantile
-from skdp.table._batched import apply_batched
+from skdp.table._batched import ExplainedVarianceMixin, apply_batched
 from skdp.table._groups import GroupRule
-from skdp.table._row_methods import ExplainedVarianceMixin
 from skdp.table._schema import numbers_of_dates
 from skdp.utils._renamed import Renamed
 

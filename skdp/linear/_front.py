@@ -8,7 +8,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.covariance._distance_histogram import release_distance_histogram
 from skdp.covariance._engine import covariance_plan
-from skdp.covariance._moments import release_moments
+from skdp.covariance._release import release_moments
 from skdp.covariance._run import MOST_ENTRIES, CovarianceRun, DrawnRows, identity_frame
 from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
@@ -153,7 +153,7 @@ def weighted_gram(table, design, *, n, share, most_noise=0.1):
     -----
     **Privacy**: of the norms, a row falls into one cell: sensitivity 1. A row of weight w adds
     q q^T, q = sqrt(w) v on a grid, of length at most R: see
-    :func:`skdp.covariance._moments.release_moments`.
+    :func:`skdp.covariance._release.release_moments`.
     """
     drawn, mu = DrawnRows(table, n), table.budget.mu
     K = design.dims

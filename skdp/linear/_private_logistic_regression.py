@@ -18,8 +18,7 @@ from skdp.linear._least_squares import ends, named
 from skdp.linear._logit import logit_plan, private_logit
 from skdp.location._public import known_ranges
 from skdp.scales._column_noise import check_confidence, check_sampling, noise_quantile
-from skdp.table._batched import apply_batched
-from skdp.table._row_methods import AccuracyMixin
+from skdp.table._batched import AccuracyMixin, apply_batched
 from skdp.table._schema import numbers_of_dates
 from skdp.table._target import Selection, coded_classes
 from skdp.utils._compat import Interval

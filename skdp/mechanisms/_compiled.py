@@ -17,7 +17,6 @@ if loops is not None and getattr(loops, "VERSION", 1) != VERSION:
     warnings.warn(OTHER, RuntimeWarning, stacklevel=2)
     loops = None
 
-__all__ = ["loops", "plain", "plain_parts"]
 
 CELLS = 2**16  # of a part that is copied, if it has another type or order
 

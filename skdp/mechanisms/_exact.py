@@ -7,8 +7,6 @@ from numbers import Rational
 
 import numpy as np
 
-__all__ = ["as_fraction", "exact", "is_exact", "log_of", "sqrt_down", "sqrt_up"]
-
 LARGEST = math.nextafter(math.inf, 0)
 SMALLEST_NORMAL = 2.0**-1022
 

@@ -5,8 +5,6 @@ import numpy as np
 from skdp.mechanisms import _compiled
 from skdp.mechanisms._tables import as_table, blocks, positive, rows_per_block, vector
 
-__all__ = ["finite_rows", "polar", "row_norms"]
-
 TINY = 2.0**-900  # sums of squares above it lost nothing to underflow
 
 

@@ -11,8 +11,6 @@ import numpy as np
 from skdp.mechanisms._choice import _randbelow
 from skdp.mechanisms._exact import exact
 
-__all__ = ["Trials", "draw_candidates", "trials_of"]
-
 BITS = 192  # of the weight of the smallest number of trials
 PRECISION = 2**42  # of the law, see the notes
 

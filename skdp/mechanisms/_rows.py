@@ -9,8 +9,6 @@ from skdp.mechanisms import _compiled
 from skdp.mechanisms._norms import polar
 from skdp.mechanisms._tables import as_table, blocks, check_bits, positive, rows_per_block, vector
 
-__all__ = ["Ball", "ball_rows", "box_rows"]
-
 EXACT = 2.0**53  # integers of float64 are exact below
 SHRINK = 1 - 2.0**-40  # outweighs every rounding of a norm and of a product
 

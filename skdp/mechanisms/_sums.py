@@ -6,8 +6,6 @@ from skdp.mechanisms import _compiled
 from skdp.mechanisms._rows import EXACT, Ball
 from skdp.mechanisms._tables import as_table, blocks, check_bits, rows_per_block
 
-__all__ = ["ball_sum", "gram_sum"]
-
 N_MAX = 2**32  # public bound on the number of rows
 
 

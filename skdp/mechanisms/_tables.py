@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["MAX_BITS", "as_table", "blocks", "check_bits", "positive", "rows_per_block", "vector"]
-
 CELLS = 2**16  # cells of a block: with its tiled centre it stays in the second-level cache
 MAX_BITS = 26  # the squared norm of a row in the ball, 4^26, is exact in float64
 

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["Weighed", "of_persons", "unit_of", "weighed"]
-
 UNITS = "integers of rows that count with different weights do not mix."
 PRODUCTS = {"multiply", "floor_divide", "left_shift", "matmul"}  # with public integers
 SUMS = {"add", "subtract", "negative", "absolute", "minimum", "maximum"}

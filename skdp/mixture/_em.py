@@ -10,20 +10,20 @@ from skdp.accounting import Step
 from skdp.cluster._synopsis import to_units
 from skdp.kernel._clusters import Nearest, Reaches
 from skdp.kernel._mixtures import COARSER, MixtureMoments, second_shape
-from skdp.mixture._model_comparison import (
+from skdp.mixture._normal import (
     RIVALS,
+    design,
     isotropic_model,
     nearly_singular,
+    noise_loss,
     one_gaussian,
+    quantile,
     release_log_density_gain,
     rival_share,
     stray_cost,
 )
-from skdp.mixture._normal import design, noise_loss, quantile
 from skdp.mixture._shrinkage_update import Estimate, updated
 from skdp.scales import LogBins
-
-__all__ = ["MixtureRelease", "em_steps", "private_em"]
 
 # --- where the components begin: released centres, and how far the rows lie from them
 

@@ -17,15 +17,11 @@ from skdp.cluster._public_ball import PublicBall, PublicBoundsMixin
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._coordinates import InUnits
 from skdp.kernel._table import annex
-from skdp.mixture._base import MixtureMixin
+from skdp.mixture._base import MixtureMixin, column_units, floors, parameters, rescaled, unit_steps
 from skdp.mixture._em import em_steps, private_em
-from skdp.mixture._parameters import floors, parameters
-from skdp.mixture._units import column_units, rescaled, unit_steps
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
 from skdp.utils._public import public_seed
-
-__all__ = ["PrivateGMM"]
 
 OF_KMEANS = "second moments", "radii", "clusters"  # steps that no mixture takes
 DENSITY, FRIENDLY = Fraction(1, 4), Fraction(2, 5)  # shares of the roads to a start

@@ -8,8 +8,6 @@ import numpy as np
 from skdp.kernel._mixtures import MixtureFrame
 from skdp.mixture._normal import Clipped, lower_root
 
-__all__ = ["Estimate", "gain", "updated"]
-
 STEEPEST = 20.0  # factor by which a variance may change in one round
 EMPTIEST = 1000.0  # factor by which it may shrink where the noise does not hide what is left
 LOUDEST = 2.0  # times the spectral norm of the noise: below a variance

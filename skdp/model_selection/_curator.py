@@ -1,28 +1,199 @@
-"""The Curator of a search, and the Curators of its runs."""
+"""Candidates of a search, and the Curator that runs them behind the table."""
 
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import ParameterGrid, ParameterSampler
 
 from skdp.accounting import Plan, Step
 from skdp.accounting._selection import search_charge
+from skdp.exceptions import PlanError
 from skdp.gate._curator import Curator, make_curator, replaced_curator
 from skdp.gate._parallel import SubsetKeys
 from skdp.kernel._table import replaced_table
 from skdp.mechanisms import make_entropy
 from skdp.mechanisms._repeats import draw_candidates
-from skdp.model_selection._candidates import corners, kinds_of, model_of
 from skdp.model_selection._runs import Runs, Table
 from skdp.model_selection._scorers import as_numbers
 from skdp.readers._persons import Persons
-from skdp.rowwise._dummy_rows import dummy_rows
+from skdp.rowwise._form import dummy_rows
 from skdp.table._split_target import dummy_target, final_step
 from skdp.utils._compat import safe_indexing
 from skdp.utils._config import config_context
 from skdp.utils._threads import quiet
 
-__all__ = ["SearchCurator", "dry_run"]
+BUDGET = {"epsilon", "delta", "random_state", "ledger"}
+PUBLIC_SEED = 0
+# What would print, write or send something once per run.
+ALONE = {"verbose": False, "n_jobs": 1, "memory": None, "ledger": None}
+
+
+def candidates_of(param_distributions, n_drawn):
+    """Return the candidates, a list of dicts: a grid, or public draws if it has distributions."""
+    try:
+        candidates = list(_listed(param_distributions, n_drawn))
+    except TypeError as error:
+        raise ValueError(
+            "param_distributions must be a dict, or a list of dicts, of lists of values and of "
+            "distributions, which have a method rvs as those of scipy.stats."
+        ) from error
+    names = {name for params in candidates for name in params}
+    refused = sorted(name for name in names if name.rpartition("__")[2] in BUDGET)
+    if refused or not candidates:
+        raise ValueError(
+            f"param_distributions must have candidates and must not name {sorted(BUDGET)}; got "
+            f"{refused}. Every run of a search has the same budget, computed from that of the "
+            "search, noise of its own, and no ledger: the search is charged as a whole."
+        )
+    return [{name: _plain(value) for name, value in p.items()} for p in candidates]
+
+
+def model_of(estimator, params, budget, seed):
+    """Return an unfitted model of a candidate with the budget of a run, which keeps quiet.
+
+    Whatever is printed, written to a disk or a ledger, or said by a worker once per run would tell
+    the number of runs; so would the state of numpy's global generator, so that steps which draw
+    from it get a public seed. Private ones get that of the run, which is None but for tests.
+    """
+    model = clone(estimator).set_params(**clone(params, safe=False))
+    known = model.get_params()
+    own = {"epsilon": float(budget.epsilon), "delta": float(budget.delta)}
+    chosen = {name: value for name, value in own.items() if name in known}
+    for name, value in known.items():
+        prefix, _, last = name.rpartition("__")
+        if last in ALONE:
+            chosen[name] = ALONE[last]
+        elif last == "random_state":
+            private = not prefix or hasattr(known[prefix], "plan")
+            chosen[name] = seed if private else PUBLIC_SEED if value is None else value
+    model.set_params(**chosen)
+    for part in (model, *known.values()):
+        _validate(part)
+    _check_plan(model, budget)
+    return model
+
+
+def check_runs(estimator, candidates, budget):
+    """Raise ValueError or PlanError if a candidate cannot be a run with this budget.
+
+    All parameters are validated; plans are made of the corners of every kind, and of every run.
+    """
+    for kind in kinds_of(candidates):
+        for params in corners(kind):
+            model = model_of(estimator, params, budget, None)
+        parts = {**model.get_params(), "": model}
+        for params in kind:
+            for name in _numbers(params):
+                prefix, _, last = name.rpartition("__")
+                _validate(parts[prefix].set_params(**{last: params[name]}))
+
+
+def kinds_of(candidates):
+    """Return the candidates in lists of those that differ in numbers only."""
+    kinds = {}
+    for params in candidates:
+        rest = {name: value for name, value in params.items() if not _silenced(name)}
+        key = frozenset((name, _kind(value)) for name, value in rest.items())
+        kinds.setdefault(key, []).append(params)
+    return list(kinds.values())
+
+
+def corners(kind):
+    """Return candidates of a kind in which every number is among the least or the largest.
+
+    What is too large or too small, by itself or beside other numbers, is so in one of them.
+    """
+    names = _numbers(kind[0])
+    if 2 ** len(names) >= len(kind):
+        return kind
+    table = np.array([[params[name] for name in names] for params in kind], dtype=np.float64)
+    ranks = [np.unique(column, return_inverse=True)[1] for column in table.T]
+    ranks = np.transpose([rank / max(rank.max(), 1) for rank in ranks])
+    ends = [np.argmax(ranks @ signs) for signs in product((-1, 1), repeat=len(names))]
+    return [kind[i] for i in dict.fromkeys(ends)]
+
+
+def refuse_frozen(estimator):
+    """Raise ValueError for an estimator that fit leaves as it is."""
+    if isinstance(estimator, FrozenEstimator):
+        raise ValueError(
+            "a FrozenEstimator keeps the fit that it has, so that a search would compare a model "
+            "with itself. Pass the estimator inside it, frozen.estimator: every run fits a clone."
+        )
+
+
+def _validate(part):
+    if hasattr(part, "_parameter_constraints") and not isinstance(part, type):
+        part._validate_params()
+
+
+JOINS = (
+    "a GroupMap makes one row of several, so that rows that were held out cannot be scored one by "
+    "one. Apply it first, GroupMap(func).fit_transform(X, groups=ids), and search on its rows."
+)
+
+
+def _check_plan(model, budget):
+    plan = model.plan()
+    planned, problems = plan.budget, plan.problems
+    problems += (JOINS,) if getattr(model, "_joins", bool)() else ()
+    if problems:
+        raise PlanError("\n".join(["a run of this search cannot be carried out:", *problems]))
+    if (
+        planned.measure != budget.measure
+        or planned.amount > budget.amount
+        or planned.failure > budget.failure
+    ):
+        raise ValueError(
+            f"{type(model).__name__} plans a {planned.measure!r} budget that does not fit into a "
+            f"run, which has a {budget.measure!r} budget. A search takes estimators whose releases "
+            "are all Gaussian, or all pure with delta=0."
+        )
+
+
+def _numbers(params):
+    """Return the names of the parameters that are numbers."""
+    return [
+        name
+        for name, value in params.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and not _silenced(name)
+    ]
+
+
+def _kind(value):
+    """Return what two values that differ in size only have in common."""
+    if value is None or isinstance(value, bool | str):
+        return type(value), value
+    return type(value) if isinstance(value, int | float) else id(value)
+
+
+def _silenced(name):
+    return name.rpartition("__")[2] in ALONE
+
+
+def _listed(param_distributions, n_drawn):
+    grids = param_distributions
+    grids = [grids] if isinstance(grids, Mapping) else list(grids)
+    drawn = any(
+        hasattr(values, "rvs")
+        for grid in grids
+        if isinstance(grid, Mapping)
+        for values in grid.values()
+    )
+    if drawn:
+        return ParameterSampler(grids, n_drawn, random_state=PUBLIC_SEED)
+    return ParameterGrid(grids)
+
+
+def _plain(value):
+    """Return a number of numpy as one of Python, whose arithmetic does not wrap."""
+    return value.item() if isinstance(value, np.generic) else value
+
 
 NOTE = "one run of a search: the guarantee of what was published is that of the search"
 

@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 
-__all__ = ["is_mixture", "mixture_log_density"]
-
 NAMES = ("covariance_type", "means_", "precisions_cholesky_", "weights_")
 
 

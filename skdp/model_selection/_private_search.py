@@ -16,21 +16,28 @@ from skdp.exceptions import PlanError
 from skdp.gate._curator import current_replacement, replaced_curator
 from skdp.kernel._table import annex
 from skdp.mechanisms._repeats import trials_of
-from skdp.model_selection._budgets import least_rows, search_budgets
-from skdp.model_selection._candidates import candidates_of, check_runs, model_of, refuse_frozen
-from skdp.model_selection._curator import SearchCurator, dry_run
-from skdp.model_selection._reading import (
+from skdp.model_selection._budgets import ALONE, least_rows, search_budgets
+from skdp.model_selection._curator import (
+    SearchCurator,
+    candidates_of,
+    check_runs,
+    dry_run,
+    model_of,
+    refuse_frozen,
+)
+from skdp.model_selection._runs import (
+    Runs,
+    Table,
     classes_of,
     counted,
     in_memory,
     is_plain,
     of_doubles,
     reads_numbers,
+    split,
     targets_of,
 )
-from skdp.model_selection._report_scorer import ReportScorer
-from skdp.model_selection._runs import Runs, Table, split
-from skdp.model_selection._scoring import SCORERS, own_scorer_notes, scorer_of
+from skdp.model_selection._scoring import SCORERS, ReportScorer, own_scorer_notes, scorer_of
 from skdp.model_selection._winner import WinnerMixin
 from skdp.readers._tables import tables_of
 from skdp.table._groups import read_groups
@@ -40,13 +47,7 @@ from skdp.utils._config import config_context
 from skdp.utils._numbers import stores_parameters
 from skdp.utils._warnings import accuracy_warnings
 
-__all__ = ["PrivateSearchCV"]
-
 BY_GROUPS = "groups: held out as a whole, and scored by one drawn row of each; cost as for rows"
-ALONE = (
-    "too few rows for a search: the estimator as it is, of all rows, with best_index_ -1; "
-    "min_rows=0 always searches"
-)
 LAWS = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
 
 

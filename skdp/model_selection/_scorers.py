@@ -22,18 +22,6 @@ from skdp.table._batched import with_current_config
 from skdp.utils._config import get_config
 from skdp.utils._numbers import plain_fields
 
-__all__ = [
-    "AccuracyScorer",
-    "DistanceScorer",
-    "LogDensityScorer",
-    "RowScorer",
-    "ScaledScorer",
-    "as_numbers",
-    "by_row",
-    "of_rows",
-    "scale_plan",
-]
-
 BINS = LogBins(2)
 DISTANCES = Step("distances", of=(ColumnBins,))
 OF_ENTRIES = (ValueError, ArithmeticError)  # what entries of a row may bring about

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.model_selection._search_costs import (
+from skdp.model_selection._budgets import (
     Total,
     composed,
     composed_epsilon,
@@ -21,8 +21,6 @@ from skdp.model_selection._search_costs import (
 )
 from skdp.show._page import columns, row, table
 from skdp.utils._renamed import Renamed, keeps_old_names
-
-__all__ = ["SearchReport", "search_report"]
 
 STYLE = (
     "<style>.skdp-bill{font:13px system-ui,sans-serif;max-width:60em}.skdp-bill table{"

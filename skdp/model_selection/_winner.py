@@ -3,9 +3,7 @@
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.table._row_methods import fit_then, row_method
-
-__all__ = ["WinnerMixin"]
+from skdp.table._batched import fit_then, row_method
 
 
 def _winner_has(name):

@@ -9,8 +9,6 @@ from skdp.contracts._kinds import BoundedStatistic, Core
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.pipeline._tree import spending, unfold
 
-__all__ = ["PipelineCheck", "check_pipeline"]
-
 
 class PipelineCheck(list):
     """The problems of a pipeline, a list of texts; shows itself line by line.

@@ -8,8 +8,6 @@ import skdp
 from skdp.contracts._chain import parts_of
 from skdp.contracts._row_wise import qualified
 
-__all__ = ["private_steps"]
-
 BOOSTING = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoosting"
 
 # Class of scikit-learn -> ours, and the parameters that mean the same in both.

@@ -2,8 +2,6 @@
 
 from skdp.pipeline._private_pipeline import PrivatePipeline
 
-__all__ = ["make_private_pipeline"]
-
 
 def make_private_pipeline(*steps, **parameters):
     """Return a PrivatePipeline whose steps are named by their classes.

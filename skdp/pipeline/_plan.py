@@ -18,8 +18,6 @@ from skdp.pipeline._tree import is_inside, prepared, spending, unfold
 from skdp.show._report import table_html
 from skdp.utils._renamed import keeps_old_names
 
-__all__ = ["PipelinePlan", "Split", "allocate_budget", "commit_shares", "step_rows"]
-
 
 @dataclass(frozen=True)
 class Split:

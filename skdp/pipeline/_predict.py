@@ -8,14 +8,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.contracts._contract import contract_of
 from skdp.contracts._kinds import Joined, Released, Rows
 from skdp.estimator._weights_mixin import WeightsMixin
-from skdp.pipeline._batched import worker_copy
-from skdp.pipeline._run import mapped
+from skdp.pipeline._run import mapped, worker_copy
 from skdp.readers._tables import Tables
-from skdp.table._batched import lazy_result, tables_for
+from skdp.table._batched import lazy_result, row_method, tables_for
 from skdp.table._groups import rows_alone
-from skdp.table._row_methods import row_method
-
-__all__ = ["PredictMixin"]
 
 
 def _last_has(name):

@@ -12,21 +12,20 @@ from skdp.contracts._kinds import Joined, Rows
 from skdp.estimator._estimator import PrivateEstimator, guarantee
 from skdp.pipeline._plan import allocate_budget, commit_shares, step_rows
 from skdp.pipeline._predict import PredictMixin
-from skdp.pipeline._preview import preview, rehearse
-from skdp.pipeline._run import n_rows_of, run
+from skdp.pipeline._run import n_rows_of, preview, rehearse, run
 from skdp.pipeline._tree import (
     block_of,
     class_name,
     is_inside,
     part_of_pipeline,
     prepared,
+    refuse_weights_of,
     share_inside,
 )
-from skdp.pipeline._weights import refuse_weights_of
 from skdp.preprocessing._group_map import NO_GROUPS
 from skdp.readers import ArrayRows
 from skdp.readers._tables import Tables, tables_of
-from skdp.table._row_methods import NamesOutMixin
+from skdp.table._batched import NamesOutMixin
 from skdp.table._schema import checked_rows, look_at, read_rows, validated_rows, validated_table
 from skdp.table._split_target import final_step, reads_numbers_and_gaps, split_target
 from skdp.table._supervised import checked_target
@@ -34,8 +33,6 @@ from skdp.utils._compat import BaseComposition, StrOptions, VisualBlock
 from skdp.utils._config import config_context, get_config
 from skdp.utils._numbers import stores_parameters
 from skdp.utils._threads import quiet
-
-__all__ = ["PrivatePipeline"]
 
 
 class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposition):

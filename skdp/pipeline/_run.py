@@ -1,29 +1,103 @@
 """The private part of a pipeline: fit the steps in turn, each under its part of the budget."""
 
+from copy import deepcopy
 from functools import partial
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
 
-from skdp._unread import StepRows, mapped_here
+from skdp._unread import StepRows, Unread, mapped_here
 from skdp.contracts._chain import parts_of
 from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import Core, Joined, Released
+from skdp.contracts._kinds import BoundedStatistic, Core, Joined, Released
+from skdp.contracts._row_wise import PARTS, qualified
+from skdp.denoising import Denoiser
 from skdp.denoising._auto import fit_denoiser
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.gate._curator import rehearsal_curator
 from skdp.kernel._persons import present_rows
-from skdp.kernel._table import annex
-from skdp.pipeline._batched import columns_of, fit_branches, through
+from skdp.kernel._table import annex, replaced_table
+from skdp.pipeline._plan import allocate_budget, step_rows
 from skdp.pipeline._tree import spending, unfold
 from skdp.preprocessing._sensitivity_preprocessor import SensitivityPreprocessor
 from skdp.readers._tables import Tables
-from skdp.rowwise._dummy_rows import dummy_rows
-from skdp.table._batched import public_row
+from skdp.rowwise._form import dummy_rows
+from skdp.table._batched import public_row, with_current_config
 from skdp.table._schema import read_rows
+from skdp.table._split_target import dummy_target
 from skdp.utils._compat import output_config, safe_indexing
+from skdp.utils._config import config_context
+from skdp.utils._threads import quiet
 
-__all__ = ["mapped", "n_rows_of", "run"]
+
+def through(tables, function, step):
+    """Return tables after a fitted step: ``function(step, table)`` maps each where it is."""
+    mapped = with_current_config(partial(function, worker_copy(step)))
+    return tables.mapped(mapped, mapped(tables.head()))
+
+
+def worker_copy(step):
+    """Return a fitted step that takes no ledger, grant or random words along."""
+    if not spending([("", step)]):
+        return step
+    step = deepcopy(step)
+    for _, leaf in spending([("", step)]):
+        leaf.set_params(ledger=None, random_state=None)
+    return step
+
+
+def columns_of(table, columns):
+    """Return some columns of a table of any kind, as scikit-learn selects them."""
+    if not isinstance(table, Tables):
+        return safe_indexing(table, columns, axis=1)
+    select = partial(columns_of, columns=columns)
+    return table.mapped(select, select(table.head()))
+
+
+def fit_branches(step, rows, view, fit, some, shown):
+    """Fit a container of scikit-learn part by part, as it would leave itself; return it."""
+    row, fitted = public_row(rows), {}
+    for name, part, columns in branches(step, row):
+        of_part = view if columns is None else some(view, columns)
+        if not isinstance(part, str | None) and of_part.n_features:
+            fitted[name] = fit(clone(part), of_part)
+        if parts_of(step)[1] and name in fitted:
+            view = shown(fitted[name], view)
+    return _joined(step, fitted, row)
+
+
+def branches(step, row):
+    """Return (name, part, columns) of the parts of a container, None for all columns.
+
+    ``row`` is a made-up row, on which scikit-learn finds the columns.
+    """
+    parts, _ = parts_of(step)
+    if not hasattr(step, "transformers"):
+        return [(name, part, None) for name, part in parts]
+    layout = ColumnTransformer([(name, "drop", columns) for name, _, columns in step.transformers])
+    columns = {name: columns for name, _, columns in layout.fit(row).transformers_}
+    return [(name, part, columns.get(name, [])) for name, part in parts]
+
+
+def _joined(step, fitted, row):
+    """Fit a container, whose parts are fitted, on a row that leaves them as they are."""
+    name = PARTS[qualified(step)]
+    given = {key: value for key in (name, "remainder") if (value := getattr(step, key, None))}
+    stay = {key: FrozenEstimator(part) for key, part in fitted.items()}
+    setattr(step, name, [(part[0], stay.get(part[0], part[1]), *part[2:]) for part in given[name]])
+    if "remainder" in stay:
+        step.remainder = stay["remainder"]
+    step.fit(row)
+    now = "transformers_" if hasattr(step, "transformers_") else name
+    parts = [(part[0], fitted.get(part[0], part[1]), *part[2:]) for part in getattr(step, now)]
+    step.set_params(**given)
+    setattr(step, now, parts)
+    return step
+
 
 UNKNOWN = "nothing to denoise: too few rows in the step before. Use a larger epsilon or more rows"
 
@@ -156,3 +230,92 @@ def _refuse_objects(step, X):
 def n_rows_of(X):
     """Return the number of rows of a table."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def rehearse(pipeline, X, y=None):
+    """Fit the steps on made-up rows with the columns and types of X.
+
+    Where a failure costs nothing.
+    """
+    plan, steps = allocate_budget(pipeline)
+    started = []
+    try:
+        with (
+            config_context(invalid_rows="ignore", debug=True),
+            sklearn.config_context(assume_finite=True),
+            quiet(),
+            replaced_table(None),
+        ):
+            public = dummy_rows(X)
+            target = None if y is None else dummy_target(pipeline, y, public.shape[0])
+            view = Unread(step_rows(steps, public, target), rehearsal_curator(plan))
+            run(steps, view, started=started.append, rehearsal=True)
+        return
+    except Exception as error:
+        failure = f"{error}"
+    if not started:
+        raise ValueError(f"no rows can be made up to try the steps on: {failure}")
+    raise ValueError(
+        f"the step {started[-1]!r} cannot work on what the steps before it make of a table with "
+        f"the columns and types of X: {failure}"
+    )
+
+
+def preview(steps, X, y=None):
+    """Follow the rows up to the first step that spends, in every branch.
+
+    What is raised here costs nothing: a row-wise step that fails on a row, NaN and infinity before
+    the first release. The caller holds the data.
+    """
+    for number, (name, step) in enumerate(steps):
+        if isinstance(step, str | None):
+            continue
+        if isinstance(step, PrivateEstimator):
+            return _check(name, step, X, y, number)
+        parts, in_turn = parts_of(step)
+        if parts is None:
+            if isinstance(step, Denoiser) or _learns_without_budget(step):
+                return None
+        elif in_turn:
+            preview(parts, X, y)
+        elif any(_spends(part) for _, part in parts):
+            for branch in getattr(step, "transformers", None) or parts:
+                preview([branch[:2]], X if len(branch) < 3 else _chosen(X, branch[2]), y)
+        if _spends(step):
+            return None
+        X = mapped(clone(step).fit(public_row(X) if isinstance(X, Tables) else X), X)
+    return None
+
+
+def _chosen(X, chosen):
+    like = public_row(X) if isinstance(X, Tables) else X
+    return columns_of(X, chosen(like) if callable(chosen) else chosen)
+
+
+def _check(name, step, X, y, number):
+    """Read the rows as the step will, without fitting it."""
+    try:
+        clone(step).set_params(ledger=None)._look(X, y)
+    except ValueError as error:
+        if number == 0:
+            raise
+        failure = error
+    else:
+        return
+    raise ValueError(
+        f"the step {name!r} cannot read what the steps before it make of X: {failure} Let them "
+        "return numbers for every row."
+    )
+
+
+def _spends(step):
+    parts, _ = parts_of(step)
+    if parts is not None:
+        return any(_spends(part) for _, part in parts)
+    return isinstance(step, PrivateEstimator)
+
+
+def _learns_without_budget(step):
+    """Whether the step reads several rows together without spending."""
+    contract = contract_of(step)
+    return contract is not None and isinstance(contract.yields(None), BoundedStatistic | Joined)

@@ -1,22 +1,14 @@
 """The steps of a pipeline as a tree: containers of scikit-learn, and the steps that spend."""
 
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
-from skdp.contracts._chain import parts_of
+from skdp.contracts._chain import leaves_of, parts_of
+from skdp.contracts._contract import contract_of
+from skdp.contracts._kinds import BoundedStatistic, Core, Joined
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.rowwise._known import by_rows
+from skdp.rowwise._map import by_rows
 from skdp.utils._compat import VisualBlock
-
-__all__ = [
-    "block_of",
-    "class_name",
-    "is_inside",
-    "part_of_pipeline",
-    "prepared",
-    "share_inside",
-    "spending",
-    "unfold",
-]
 
 # In this thread whatever joblib.parallel_config says, in memory, silent, and dense: scikit-learn
 # decides by the entries between sparse and dense, writes intermediate rows to disk, prints times.
@@ -111,3 +103,27 @@ def part_of_pipeline(pipeline, index):
         known = {name: getattr(first, name) for name in OF_ROWS if hasattr(first, name)}
         vars(part).update(known, steps_=steps, privacy_report_=pipeline.privacy_report_)
     return part
+
+
+NO_WEIGHTS = (
+    "sample_weight: this pipeline {}, which takes no weights of rows. Fit without, or leave the "
+    'step out: user guide "Weights of rows" names the estimators that take them.'
+)
+TOGETHER = BoundedStatistic | Core | Joined
+
+
+def refuse_weights_of(pipeline):
+    """Raise ValueError for steps whose rows cannot have weights.
+
+    What reads many rows together would draw them by their weights, and the step that follows again.
+    """
+    pipeline._check_steps()
+    leaves = leaves_of(pipeline)
+    spend = [leaf for leaf in leaves if isinstance(leaf, PrivateEstimator)]
+    for leaf in leaves:
+        contract = contract_of(leaf)
+        own = leaf in spend and type(leaf)._of_persons is not PrivateEstimator._of_persons
+        if own or (contract is not None and isinstance(contract.yields(None), TOGETHER)):
+            raise ValueError(NO_WEIGHTS.format(f"has the step {type(leaf).__name__}"))
+    if spend and not has_fit_parameter(spend[-1], "sample_weight"):
+        raise ValueError(NO_WEIGHTS.format(f"ends with {type(spend[-1]).__name__}"))

@@ -14,11 +14,8 @@ from skdp.readers._columns import read_columns
 from skdp.readers._labels import Known
 from skdp.summary._columns import NUMBER
 from skdp.summary._private_summary import PrivateSummary
-from skdp.table._batched import transforms_tables
-from skdp.table._row_methods import NamesOutMixin
+from skdp.table._batched import NamesOutMixin, transforms_tables
 from skdp.utils._numbers import stores_parameters
-
-__all__ = ["PrivateOneHotEncoder", "PrivateOrdinalEncoder", "SummaryStep"]
 
 QUARTILES = np.array([0.25, 0.5, 0.75])
 NUMBERS = (

@@ -24,8 +24,6 @@ from skdp.utils._compat import HasMethods, Interval, safe_indexing
 from skdp.utils._numbers import stores_parameters
 from skdp.utils._private_state import Local
 
-__all__ = ["FriendlyCoreFilter"]
-
 # --- a set of rows that is asked for its members and keeps none of them
 
 

@@ -11,13 +11,11 @@ from skdp.preprocessing._row_map import MapByFunction
 from skdp.readers._ids import persons_of
 from skdp.readers._rows import rows_of
 from skdp.readers._tables import Tables, tables_of
-from skdp.rowwise._dummy_rows import N_TAME, dummy_rows
+from skdp.rowwise._form import N_TAME, dummy_rows
 from skdp.rowwise._groups import map_groups, map_groups_in_pieces, result_of
 from skdp.table._schema import look_at
 from skdp.utils._compat import Interval, fit_context, safe_indexing
 from skdp.utils._numbers import stores_parameters
-
-__all__ = ["NO_GROUPS", "GroupMap"]
 
 HELD_BYTES = 2**28  # about, of rows of a table in pieces that wait for others of their person
 WHOSE = (

@@ -14,8 +14,6 @@ from skdp.additive._smooth import TermPrior
 from skdp.kernel._cells import Binned, Codes
 from skdp.kernel._terms import Clipped, FeatureCells, ResidualSum
 
-__all__ = ["CLASS_MEANS", "NUMBER_MEANS", "LevelMeans", "class_means", "number_means"]
-
 SUMS = Step("level sums", times=10**6, of=(ResidualSum,))
 CLASS_MEANS, NUMBER_MEANS = (COUNTED, CELL_COUNTS, SUMS), (*NUMBER_STEPS, CELL_COUNTS, SUMS)
 COUNTS = 0.1  # share of the counts of levels

@@ -17,8 +17,6 @@ from skdp.table._groups import FIT
 from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 
-__all__ = ["GaussianMechanism", "LaplaceMechanism"]
-
 
 class Mechanism(VectorMixin, PrivateEstimator):
     """Base of mechanisms: noise on bounded statistics, in proportion to their sensitivities."""

@@ -15,8 +15,6 @@ from skdp.table._schema import later_rows
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateKBinsDiscretizer"]
-
 UNTOLD = "the edges of the bins are not known: all rows are in the first. Use a larger epsilon"
 
 

@@ -7,8 +7,6 @@ from skdp.preprocessing._scaler import Scaler, usable
 from skdp.table._batched import transforms_pieces
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateMinMaxScaler"]
-
 
 @transforms_pieces
 class PrivateMinMaxScaler(ExtremesMixin, Scaler):

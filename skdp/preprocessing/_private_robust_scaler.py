@@ -11,8 +11,6 @@ from skdp.location._rank_release import release_quantiles
 from skdp.preprocessing._scaler import RankScaler
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateRobustScaler"]
-
 LARGEST = float(np.finfo(np.float64).max)
 FINEST, SMALLEST = 2.0**-40, 2.0**-1000  # of a scale, per location; of all
 SURE = 0.8  # that the upper quantile is above the lower one

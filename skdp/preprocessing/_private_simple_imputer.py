@@ -9,8 +9,6 @@ from skdp.table._batched import transforms_tables
 from skdp.utils._compat import StrOptions
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateSimpleImputer"]
-
 DATES = (
     "PrivateSimpleImputer fills numbers, text and truth values. Got columns of dates or "
     "durations: {which}. Leave them out, or fill in a public date by a RowMap."

@@ -7,8 +7,6 @@ from skdp.location._column_estimator import doubt_variance
 from skdp.preprocessing._scaler import Scaler
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateStandardScaler"]
-
 UNCLEAR = (
     "the scale of a column does not exceed the noise: it is not scaled. Use a larger epsilon, "
     "more rows or bounds"

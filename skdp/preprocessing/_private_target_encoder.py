@@ -22,14 +22,11 @@ from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Rows
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.preprocessing._level_means import CLASS_MEANS, NUMBER_MEANS, class_means, number_means
-from skdp.table._batched import transforms_tables
+from skdp.table._batched import NamesOutMixin, transforms_tables
 from skdp.table._levels import public_classes
-from skdp.table._row_methods import NamesOutMixin
 from skdp.table._target import Coding, Selection, coded_classes, coded_columns
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
-
-__all__ = ["PrivateTargetEncoder"]
 
 NUMBERS = (
     "levels are those of columns of text, categories and truth values. Got numbers: {which}. Name "

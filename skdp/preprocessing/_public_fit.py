@@ -9,17 +9,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Rows
 from skdp.readers._tables import tables_of
-from skdp.rowwise._dummy_rows import column_kind, dummy_rows
-from skdp.rowwise._form import form_of
-from skdp.rowwise._known import maps_rows_at_once
-from skdp.rowwise._lint import MIXES, SAME, detect_row_mixing
-from skdp.rowwise._map import map_rows
-from skdp.table._batched import transforms_tables
-from skdp.table._row_methods import NamesOutMixin
+from skdp.rowwise._form import column_kind, dummy_rows, form_of
+from skdp.rowwise._map import MIXES, SAME, detect_row_mixing, map_rows, maps_rows_at_once
+from skdp.table._batched import NamesOutMixin, transforms_tables
 from skdp.utils._compat import HasMethods, StrOptions, fit_context, safe_indexing
 from skdp.utils._numbers import stores_parameters
-
-__all__ = ["PublicFit"]
 
 N_TRIAL = 67
 UNFITTED = (

@@ -8,16 +8,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Rows
 from skdp.readers._tables import tables_of
-from skdp.rowwise._dummy_rows import dummy_rows
-from skdp.rowwise._form import form_of
-from skdp.rowwise._lint import MIXES, SAME, detect_row_mixing
-from skdp.rowwise._map import is_elementwise, map_rows
-from skdp.table._batched import transforms_tables
-from skdp.table._row_methods import NamesOutMixin
+from skdp.rowwise._form import dummy_rows, form_of
+from skdp.rowwise._map import MIXES, SAME, detect_row_mixing, is_elementwise, map_rows
+from skdp.table._batched import NamesOutMixin, transforms_tables
 from skdp.utils._compat import StrOptions, fit_context
 from skdp.utils._numbers import PlainNumbers, stores_parameters
-
-__all__ = ["MapByFunction", "RowMap"]
 
 
 def _goes_back(row_map):

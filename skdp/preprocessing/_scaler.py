@@ -21,8 +21,6 @@ from skdp.scales._column_noise import check_strength, column_budget
 from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
 
-__all__ = ["RankScaler", "Scaler"]
-
 
 @transforms_pieces
 class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):

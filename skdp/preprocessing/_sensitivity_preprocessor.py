@@ -19,8 +19,6 @@ from skdp.utils._compat import HasMethods, Interval, StrOptions, fit_context
 from skdp.utils._numbers import PlainNumbers, stores_parameters
 from skdp.utils._private_state import DropsPrivateState, Local
 
-__all__ = ["BoundedValues", "SensitivityPreprocessor"]
-
 LOCAL = "_local"
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from skdp.utils._compat import safe_indexing
 from skdp.utils._threads import quiet
 
-__all__ = ["map_groups", "map_groups_in_pieces", "result_of"]
-
 REAL = "fiub"
 LEAST = 2**12  # rows that are looked through together
 CHANGED = "the table has another length than the persons of its rows."

@@ -1,12 +1,16 @@
 """One way of mapping rows: a row that fails is absent, and nothing of it decides on another."""
 
 import numpy as np
+from sklearn import preprocessing
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer as _SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.rowwise._form import FormError
+from skdp.rowwise._form import N_TAME, FormError, as_table, dummy_rows, form_of
+from skdp.utils._compat import safe_indexing
 from skdp.utils._config import get_config
 from skdp.utils._threads import quiet
-
-__all__ = ["each_row", "is_elementwise", "map_rows"]
 
 BLOCK_ROWS = 2**14
 ALIGNED = 64  # bytes: every row lies alike in memory, whatever is beside it
@@ -196,3 +200,185 @@ def _aligned_copy(block):
     rows = room[first : first + n * per_row].reshape(n, per_row)[:, :d]
     rows[:] = block
     return rows
+
+
+MANY = 3001
+MIXES, ROUNDS, SAME = "mixes rows", "same up to rounding", "same"
+
+
+def detect_row_mixing(func, X):
+    """Compare what ``func`` makes of public rows together, by themselves, and in another order.
+
+    The first rows alone as well, which are finite: NaN can hide what a function does.
+
+    Bits matter: a matrix product gives a row other last bits among other rows, and rows are
+    rounded to a grid before they are counted; a row whose bits depend on another row breaks the
+    proof of every sensitivity after it.
+    """
+    verdicts = [_probe(func, X), _probe(func, _take(X, range(min(N_TAME, X.shape[0]))))]
+    return next((v for v in (MIXES, None, ROUNDS) if v in verdicts), SAME)
+
+
+def _probe(func, X):
+    n = X.shape[0]
+    order = np.resize(np.concatenate([np.arange(1, n), [0, 0]]), MANY)
+    try:
+        with np.errstate(all="ignore"), quiet():
+            whole = as_table(func(_take(X, range(n))), n)
+            alone = [as_table(func(_take(X, [i])), 1) for i in range(n)]
+            if {row.shape for row in alone} != {(1, whole.shape[1])}:
+                return MIXES
+            alone = np.concatenate(alone)
+            parts = [as_table(func(_take(X, range(k))), k) for k in (2, 3, 5, 17) if k <= n]
+            moved = as_table(func(_take(X, order)), len(order))
+    except KeyboardInterrupt:  # of the user
+        raise
+    except BaseException:
+        return None
+    pairs = [(alone, whole), (moved, whole[order]), *((part, whole[: len(part)]) for part in parts)]
+    if all(_same(a, b) for a, b in pairs):
+        return SAME
+    return ROUNDS if all(_near(a, b) for a, b in pairs) else MIXES
+
+
+def _take(X, index):
+    return safe_indexing(X, [int(i) for i in index])
+
+
+def _same(a, b):
+    if a.dtype.kind == "O" or a.dtype.kind != b.dtype.kind:
+        return _equal_entries(a, b)
+    if a.dtype.kind == "f":
+        a, b = (np.where(np.isnan(Z), np.nan, Z) + 0.0 for Z in (a, b))  # one NaN, one zero
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def _near(a, b):
+    if a.dtype.kind != "f" or b.dtype.kind != "f":
+        return a.dtype.kind in "fiub" and b.dtype.kind in "fiub" and np.array_equal(a, b)
+    return bool(np.allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=True))
+
+
+def _equal_entries(a, b):
+    """Compare objects; one that does not equal itself, as NaN, is like any other such."""
+    return a.shape == b.shape and all(
+        _missing(x) and _missing(y) if _missing(x) or _missing(y) else x == y
+        for x, y in zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
+    )
+
+
+def _missing(x):
+    return x is None or (x == x) is not True
+
+
+class ByRows:
+    """A transformer that learns from types alone, and to which a row is a matter of its own.
+
+    In front of a class of scikit-learn it changes nothing but this: ``fit`` reads made-up rows of
+    the columns and types of X, and a row on which ``transform`` fails decides on nothing else.
+    """
+
+    row_wise_of = None
+
+    def fit(self, X, y=None):
+        """Learn the columns of X and their types; no row is looked at."""
+        rows = dummy_rows(X if hasattr(X, "dtype") or hasattr(X, "columns") else np.asarray(X))
+        super().fit(safe_indexing(rows, [0]))
+        self._form = form_of(super().transform, rows, trusted=True)
+        return self
+
+    def transform(self, X):
+        """Map every row by itself."""
+        check_is_fitted(self)
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        return map_rows(super().transform, X, self._form, at_once=True)
+
+    def fit_transform(self, X, y=None):
+        """Fit, then map every row by itself."""
+        return self.fit(X).transform(X)
+
+
+def _by_rows(cls):
+    space = {"__module__": __name__, "__doc__": ByRows.__doc__, "row_wise_of": cls}
+    return type(cls.__name__, (ByRows, cls), space)
+
+
+class _Rows(preprocessing.Normalizer):
+    """Divides rows by norms of numbers that lie side by side.
+
+    A sum over a column-major table, as frames give it, has other last bits for a single row.
+    """
+
+    def transform(self, X):
+        """Scale every row to unit norm."""
+        A = validate_data(
+            self, X, dtype=[np.float64, np.float32], reset=False, order="C", copy=True
+        )
+        return preprocessing.normalize(A, norm=self.norm, copy=False)
+
+
+Binarizer = _by_rows(preprocessing.Binarizer)
+Normalizer = type(
+    "Normalizer",
+    (ByRows, _Rows),
+    {"__module__": __name__, "row_wise_of": preprocessing.Normalizer},
+)
+PolynomialFeatures = _by_rows(preprocessing.PolynomialFeatures)
+OneHotEncoder = _by_rows(preprocessing.OneHotEncoder)
+OrdinalEncoder = _by_rows(preprocessing.OrdinalEncoder)
+SimpleImputer = _by_rows(_SimpleImputer)
+
+BY_ROWS = {
+    cls.row_wise_of: cls
+    for cls in (
+        Binarizer,
+        Normalizer,
+        PolynomialFeatures,
+        OneHotEncoder,
+        OrdinalEncoder,
+        SimpleImputer,
+    )
+}
+
+# Fitted, these work entry by entry: the result for a row has the same bits in every table.
+ENTRY_BY_ENTRY = {
+    preprocessing.Binarizer,
+    preprocessing.MaxAbsScaler,
+    preprocessing.MinMaxScaler,
+    preprocessing.OneHotEncoder,
+    preprocessing.OrdinalEncoder,
+    preprocessing.PolynomialFeatures,
+    preprocessing.RobustScaler,
+    preprocessing.StandardScaler,
+}
+CONTAINERS = {
+    ColumnTransformer: "transformers_",
+    FeatureUnion: "transformer_list",
+    Pipeline: "steps",
+}
+
+
+def by_rows(step):
+    """Let a step of scikit-learn, which must be row-wise, treat rows as :class:`ByRows` says."""
+    cls = BY_ROWS.get(type(step))
+    if cls is not None:
+        step.__class__ = cls
+    return step
+
+
+def maps_rows_at_once(transformer):
+    """Return whether a fitted transformer is known to map rows by themselves when given many."""
+    if isinstance(transformer, str):
+        return True  # "passthrough", "drop"
+    if type(transformer) in CONTAINERS:
+        parts = getattr(transformer, CONTAINERS[type(transformer)])
+        return all(maps_rows_at_once(part[1]) for part in parts)
+    if type(transformer) is preprocessing.FunctionTransformer:
+        return transformer.func is None
+    if any(map(_beyond_floats, getattr(transformer, "categories_", ()))):
+        return False  # a column of integers with a gap is read as floats, which would merge them
+    return type(transformer) in ENTRY_BY_ENTRY or isinstance(transformer, ByRows)
+
+
+def _beyond_floats(categories):
+    return categories.dtype.kind in "iu" and bool(np.any(np.abs(categories.astype(float)) >= 2**53))

@@ -9,8 +9,6 @@ import numpy as np
 from skdp.readers._labels import WHOLE, label_of
 from skdp.readers._raw import column_type, first_of, library, schema_of
 
-__all__ = ["BOUGHT", "is_text", "label_type", "levels_of", "public_classes", "type_name"]
-
 BOUGHT = "bought"  # stands for levels that are not public
 TEXT = re.compile(r"(object|string|str|large_string|categor|enum|dictionary|<u|>u|utf8)", re.I)
 NUMBER = re.compile(r"(u?int(8|16|32|64)|float(16|32|64)|double|bool|boolean)", re.I)

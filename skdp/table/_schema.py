@@ -14,18 +14,6 @@ from skdp.readers._sources import BROKEN, converted, source_of
 from skdp.utils._config import get_config
 from skdp.utils._threads import quiet
 
-__all__ = [
-    "checked_rows",
-    "keep_calendars",
-    "later_rows",
-    "look_at",
-    "read_rows",
-    "told_of_gaps",
-    "typed_rows",
-    "validated_rows",
-    "validated_table",
-]
-
 TEXT = (
     "X must be a table of real numbers. Got entries that are not numbers: encode categories first, "
     "and convert columns of dtype object with astype(float). PrivateSummary and additive models "

@@ -15,8 +15,6 @@ from skdp.table._schema import BROKEN
 from skdp.utils._config import get_config
 from skdp.utils._threads import quiet
 
-__all__ = ["dummy_target", "final_step", "reads_numbers_and_gaps", "split_target"]
-
 NO_COLUMN = (
     "y is text, which names a column of X, but X has no such column, or has it twice. Pass the "
     "name of a column of a frame, or y as an array with one entry for each row of X."

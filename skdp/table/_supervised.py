@@ -41,8 +41,6 @@ from skdp.table._schema import (
 )
 from skdp.utils._config import get_config
 
-__all__ = ["OUTSIDE_CLASSES", "checked_target", "read_with_target"]
-
 ASKED_FOR = "This {} estimator requires y to be passed, but the target y is None."
 COLUMN_VECTOR = (
     "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "

@@ -35,8 +35,6 @@ from skdp.kernel._labels import CodedColumns, CodedTarget, Coding, ColumnLabels
 from skdp.mechanisms._exact import exact
 from skdp.table._levels import BOUGHT, public_classes
 
-__all__ = ["Coding", "Selection", "coded_classes", "coded_columns"]
-
 NOTHING = (
     "no class of y exceeds the noise: nothing was learned. Pass classes=[...] if they are "
     "public, or use a larger epsilon"

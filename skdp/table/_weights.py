@@ -12,8 +12,6 @@ from skdp.readers._raw import library
 from skdp.readers._target import without_column
 from skdp.utils._config import get_config
 
-__all__ = ["weighted_persons", "without_weights"]
-
 IGNORED = (
     'Leave such rows out, or set skdp.config_context(invalid_rows="ignore"), where they count as '
     "absent."

@@ -3,8 +3,6 @@
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["config_context", "get_config", "set_config"]
-
 _ALLOWED = {"invalid_rows": ("error", "ignore"), "debug": (False, True), "progress": (False, True)}
 _process = {name: values[0] for name, values in _ALLOWED.items()}
 _context = ContextVar("skdp_config", default=None)

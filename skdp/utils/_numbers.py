@@ -14,8 +14,6 @@ import numpy as np
 from skdp.utils._compat import Interval, InvalidParameterError
 from skdp.utils._renamed import KeepsOldNames
 
-__all__ = ["PlainNumbers", "describe_parameter", "plain", "plain_fields", "stores_parameters"]
-
 Init = TypeVar("Init", bound=Callable[..., Any])
 
 AMOUNTS = ("epsilon", "delta", "split", "param_distributions")  # a third of a budget is a third

@@ -1,7 +1,5 @@
 """What a fitted estimator may keep for its owner although it is private."""
 
-__all__ = ["DropsPrivateState", "Local"]
-
 
 class Local:
     """Base of objects that are **local and private**, as private as the rows they come from.

@@ -8,8 +8,6 @@ from time import monotonic
 
 from skdp.utils._config import get_config
 
-__all__ = ["counted", "counts", "lines", "tell"]
-
 _reader = ContextVar("skdp_block_reader", default=None)
 
 OFTEN = 0.1  # seconds between two counts of blocks

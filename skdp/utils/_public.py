@@ -7,8 +7,6 @@ from sklearn.utils import check_random_state
 
 from skdp.utils._numbers import plain
 
-__all__ = ["public_seed", "public_words"]
-
 
 def public_seed(random_state):
     """Return the seed of public choices for a ``random_state`` parameter, 0 for None."""

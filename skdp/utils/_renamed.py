@@ -9,8 +9,6 @@ from math import inf
 
 from skdp.utils._warnings import stack_level
 
-__all__ = ["KeepsOldNames", "Renamed", "keeps_old_names", "meant", "old_names"]
-
 REMOVED = "0.3"  # the version without the old names
 
 

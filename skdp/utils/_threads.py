@@ -7,16 +7,6 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 
-__all__ = [
-    "at_rows",
-    "is_at_rows",
-    "is_quiet",
-    "one_blas_thread",
-    "one_openmp_thread",
-    "one_thread",
-    "quiet",
-]
-
 _silent = ContextVar("skdp_silent", default=False)
 _at_rows = ContextVar("skdp_at_rows", default=False)
 

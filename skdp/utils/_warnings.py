@@ -11,19 +11,6 @@ import numpy as np
 
 from skdp.exceptions import LowAccuracyWarning, WeakGuaranteeWarning
 
-__all__ = [
-    "MOST_NAMED",
-    "Doubt",
-    "accuracy_warnings",
-    "caps_of",
-    "named",
-    "stack_level",
-    "untold",
-    "warn_low_accuracy",
-    "warn_together",
-    "warn_weak_claim",
-]
-
 BETWEEN = ("skdp", "sklearn", "joblib")  # the line of a user and a fit
 TOLD = set()  # of fits within scikit-learn's: class, text, file and line
 FOLDS = {

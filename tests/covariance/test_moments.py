@@ -3,10 +3,8 @@ import math
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.covariance._denoise import denoised, denoisers, floored
 from skdp.covariance._distance_histogram import release_distance_histogram, release_size
-from skdp.covariance._moments import release_moments
-from skdp.covariance._release import noise_bound
+from skdp.covariance._release import denoised, denoisers, floored, noise_bound, release_moments
 from skdp.covariance._run import DrawnRows, draw_rows, identity_frame
 from skdp.kernel._keyed_rows import keyed_rows
 from skdp.kernel._sums import Count

@@ -7,8 +7,7 @@ import pytest
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.covariance import PrivateCovariance
-from skdp.covariance._columns import BINS, SPARSE_SCALES, _top, column_units
-from skdp.covariance._distance_histogram import TailLoss
+from skdp.covariance._distance_histogram import BINS, SPARSE_SCALES, TailLoss, _top, column_units
 from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 from skdp.kernel._sampled import Sample, Sampled
 from skdp.location._clip import Distances

@@ -87,8 +87,7 @@ ORDER = [
     ),
     (
         "A fit",
-        "estimator/_estimator.py table/_groups.py table/_contribution_bound.py table/_weights.py "
-        "utils/_private_state.py",
+        "estimator/_estimator.py table/_groups.py utils/_private_state.py",
         "the plan is charged before rows are read; exceptions tell nothing",
         ":doc:`threat_model`",
     ),

@@ -10,7 +10,7 @@ from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._lattice import UNIT
 from skdp.kernel._mixtures import MixtureFrame, log_density
 from skdp.mixture import PrivateGMM
-from skdp.mixture._model_comparison import one_gaussian
+from skdp.mixture._normal import one_gaussian
 from skdp.mixture._shrinkage_update import Estimate
 
 KINDS = ("full", "tied", "diag", "spherical")

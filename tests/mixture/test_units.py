@@ -8,7 +8,7 @@ from skdp.accounting import Budget, Plan
 from skdp.kernel._coordinates import InUnits
 from skdp.kernel._table import opened
 from skdp.mixture import PrivateGMM
-from skdp.mixture._units import BLIND, column_units, unit_steps
+from skdp.mixture._base import BLIND, column_units, unit_steps
 from skdp.readers import ArrayRows
 from tests._curators import CannedCurator, FixedKeys
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import uniform
 
 from skdp import PrivateMean, PrivatePipeline, PrivateSearchCV, PrivateStandardScaler
-from skdp.model_selection._reading import is_plain
+from skdp.model_selection._runs import is_plain
 from skdp.utils._numbers import describe_parameter
 
 PIPE = PrivatePipeline([("scale", PrivateStandardScaler()), ("mean", PrivateMean(trim=True))])

@@ -24,7 +24,7 @@ from skdp import (
 from skdp.exceptions import BudgetExceeded
 from skdp.model_selection import DistanceScorer, PrivateSearchCV, RowScorer
 from skdp.model_selection._budgets import search_budgets
-from skdp.model_selection._candidates import corners, kinds_of, model_of
+from skdp.model_selection._curator import corners, kinds_of, model_of
 
 X = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0.0], [40.0]], 150, axis=0)
 

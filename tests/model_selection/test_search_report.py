@@ -24,7 +24,7 @@ from skdp import (
     PrivateStandardScaler,
 )
 from skdp.accounting import Budget
-from skdp.model_selection._search_costs import fits_with_a_row
+from skdp.model_selection._budgets import fits_with_a_row
 from skdp.model_selection._search_report import search_report
 
 X = np.random.default_rng(0).normal(size=(60, 2))

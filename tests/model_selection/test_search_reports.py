@@ -15,7 +15,7 @@ from skdp.mechanisms._repeats import trials_of
 from skdp.metrics import PrivateClassifierReport
 from skdp.model_selection import PrivateSearchCV, ReportScorer
 from skdp.model_selection._budgets import OF_ALONE, least_rows, search_budgets
-from skdp.model_selection._report_scorer import _worst_where_missing
+from skdp.model_selection._scoring import _worst_where_missing
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),

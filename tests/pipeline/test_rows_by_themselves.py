@@ -337,7 +337,7 @@ def test_rows_of_frames_lie_in_memory_of_their_own():
 
 def test_types_of_columns_are_made_up_faithfully():
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    from skdp.rowwise._dummy_rows import dummy_rows
+    from skdp.rowwise._form import dummy_rows
 
     columns = {
         "f": pandas.array([1.0], dtype="Float32"),
@@ -409,7 +409,7 @@ def test_habits_of_pandas_that_mix_no_rows_pass(func):
 
 def test_rows_of_a_normaliser_have_the_same_bits_in_every_table():
     pandas = pytest.importorskip("pandas")
-    from skdp.rowwise._known import by_rows
+    from skdp.rowwise._map import by_rows
 
     table = np.random.default_rng(3).normal(size=(50, 11))
     for norm in ("l1", "l2", "max"):

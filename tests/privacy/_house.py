@@ -73,7 +73,7 @@ SETATTR = {
     "kernel/pairs/_distance.py": "a frozen dataclass casts its parameter",
     "friendly/_match.py": "a frozen dataclass casts its parameters",
     "friendly/published/_covariances.py": "frozen dataclasses cast their parameters",
-    "pipeline/_batched.py": "puts fitted parts where a fit of scikit-learn does",
+    "pipeline/_run.py": "puts fitted parts where a fit of scikit-learn does",
     "preprocessing/_sensitivity_preprocessor.py": "keeps a Local, which no pickle takes along",
     "sensitivity/_personal.py": "a frozen dataclass casts its parameter",
     "sensitivity/_windows.py": "frozen dataclasses cast their parameters",
@@ -316,14 +316,15 @@ PUBLIC = {
         "n_features": "public",
     },
     "model_selection/_budgets.py": {"epsilon": "", "delta": ""},
-    "model_selection/_candidates.py": {
+    "model_selection/_curator.py": {
         "refused": "names of parameters",
         "problems": "of a plan",
         "budget": "its unit",
         "planned": "its unit",
+        "tried": "a candidate",
+        "error": "about made-up rows",
     },
-    "model_selection/_report_scorer.py": {"names": "of metrics"},
-    "model_selection/_curator.py": {"tried": "a candidate", "error": "about made-up rows"},
+    "model_selection/_scoring.py": {"names": "of metrics"},
     "mixture/_private_gmm.py": {"n_features": "public"},
     "pipeline/_from_sklearn.py": {
         "key": "of a parameter",
@@ -344,7 +345,7 @@ PUBLIC = {
         "sizes": "of results for made-up rows",
         "names": "a parameter",
     },
-    "pipeline/_preview.py": {
+    "pipeline/_run.py": {
         "started": "names of steps",
         "failure": "about made-up rows, or without entries",
         "name": "of a step",
@@ -413,7 +414,6 @@ BASE = {
     "_progress",
     "_public",
     "_results",
-    "_row_methods",
     "show",
     "_target",
     "_threads",
@@ -477,17 +477,8 @@ IMPORTS = {
     "_progress": {"_config"},
     "_public": {"_numbers"},
     "_batched": {"_compat", "_config", "_threads", "_groups", "readers", "rowwise"},
-    "_row_methods": {"_groups", "_batched"},
     "_schema": {"_config", "_threads", "readers"},
-    "_contribution_bound": {"accounting", "kernel"},
-    "_groups": {
-        "_contribution_bound",
-        "_config",
-        "_weights",
-        "accounting",
-        "readers",
-        "kernel",
-    },
+    "_groups": {"_config", "_weights", "accounting", "readers", "kernel"},
     "_split_target": {"_config", "_schema", "_threads", "contracts", "readers"},
     "_weights": {"_config", "readers"},
     "_weights_mixin": {"_compat"},
@@ -688,7 +679,7 @@ ENGINE_FILES = {
     f"{room}/_{name}.py": f"{room}/engine"
     for room, names in {
         "covariance": """
-            bounded columns denoise engine moments release run distance_histogram
+            engine release run distance_histogram
             """,
         "linear": """
             coefficients front least_squares line logit newton
@@ -709,8 +700,7 @@ FOLDERS = {
         _parallel _accountant _curator _budget_allocation
         """,
     "table": """
-        _split_target _contribution_bound _groups _levels _batched _row_methods _schema _supervised
-        _target _weights
+        _split_target _groups _levels _batched _schema _supervised _target _weights
         """,
     "estimator": """
         _estimator _fits_elsewhere _planning_mixin _results _weights_mixin
@@ -729,7 +719,6 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
     "_batched",
     "_public",
     "_results",
-    "_row_methods",
     "_schema",
     "_unread",
     "_supervised",

@@ -10,7 +10,7 @@ from skdp.kernel._persons import persons_table
 from skdp.readers import ArrayRows
 from skdp.readers._ids import persons_of
 from skdp.readers._persons import GRAIN, NoisyUnitCount, Persons, means_of, weighed_rows
-from skdp.table._contribution_bound import CAP_STEPS, release_contribution_bound
+from skdp.table._groups import CAP_STEPS, release_contribution_bound
 
 SIZES = (1, 2, 3, 7, 63)
 CAPS = (1, 2, 3, 8)

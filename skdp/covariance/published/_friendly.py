@@ -22,16 +22,6 @@ from skdp.mechanisms._exact import log_of
 from skdp.mechanisms._matrices import LEAST_LOG
 from skdp.readers._takes import takes
 
-__all__ = [
-    "average_distance",
-    "exact_average",
-    "friendly_covariance",
-    "friendly_covariance_plan",
-    "friendly_factor",
-    "part_matrices",
-    "parts_for",
-]
-
 ROAD = Fraction(3, 4)  # of the whole
 SHARES = {
     "part filter": Fraction(70, 100),
