@@ -247,8 +247,8 @@ PUBLIC = {
         "told": "the same",
         "n_features": "",
     },
-    "preprocessing/_private_min_max_scaler.py": {"ends": "a public parameter"},
-    "preprocessing/_private_robust_scaler.py": {"ends": "a public parameter"},
+    "preprocessing/_scalers.py": {"ends": "a public parameter"},
+    "preprocessing/_rank_scalers.py": {"ends": "a public parameter"},
     "marginals/_answers.py": {"names": "of columns"},
     "marginals/_domain.py": {
         "_nearest": "some edges, public or released",
