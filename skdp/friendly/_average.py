@@ -19,7 +19,7 @@ from skdp.friendly._match import bounds_distance
 from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.kernel.pairs._soft_core import CELLS, GRID_BITS, SPREAD, _grid_rows
 from skdp.mechanisms._exact import exact, sqrt_up
-from skdp.mechanisms._tables import as_table
+from skdp.mechanisms._norms import as_table
 from skdp.readers import ArrayRows
 
 FINE_BITS = 12

@@ -12,7 +12,7 @@ from skdp.kernel._table import Table
 from skdp.kernel.pairs._public_numbers import whole
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import exact, log_of
-from skdp.mechanisms._tables import as_table
+from skdp.mechanisms._norms import as_table
 from skdp.readers import ArrayRows, map_merge
 from skdp.utils._private_state import Local
 

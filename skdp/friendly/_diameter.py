@@ -8,7 +8,7 @@ from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.kernel.pairs._public_numbers import real
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import exact
-from skdp.mechanisms._tables import as_table
+from skdp.mechanisms._norms import as_table
 from skdp.readers import ArrayRows, map_merge
 
 FINE = 2**10  # grid of the statistic

@@ -16,7 +16,7 @@ from skdp.gate._accountant import UNWEIGHED, BudgetAccountant, single_threaded
 from skdp.mechanisms import RowKeys, exponential_choice, rounded_gaussian, rounded_laplace
 from skdp.mechanisms._entropy import SeededEntropy
 from skdp.mechanisms._exact import exact, sqrt_down, sqrt_up
-from skdp.mechanisms._matrices import DOUBT, LEAST_LOG, noisy_factor
+from skdp.mechanisms._noise import DOUBT, LEAST_LOG, noisy_factor
 from skdp.utils._warnings import Doubt
 
 __all__ = [

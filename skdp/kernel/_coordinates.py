@@ -9,8 +9,7 @@ import numpy as np
 from skdp.kernel._plain import Columns, PerColumn, Points, public, refuse
 from skdp.kernel._statistic import RowMap, Shape
 from skdp.mechanisms import _compiled
-from skdp.mechanisms._norms import finite_rows, polar, products
-from skdp.mechanisms._tables import blocks
+from skdp.mechanisms._norms import blocks, finite_rows, polar, products
 
 CELLS = 2**15  # of a block that stays in the cache
 PAIRED = 2**17  # of one that is looked at again

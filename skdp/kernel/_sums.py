@@ -23,7 +23,7 @@ from skdp.kernel._statistic import OnBall, OneCell, Statistic, grid_bits, unit_b
 from skdp.kernel._table import opened
 from skdp.mechanisms import ball_sum, box_rows, finite_rows, gram_sum, row_norms
 from skdp.mechanisms._exact import sqrt_up
-from skdp.mechanisms._tables import blocks
+from skdp.mechanisms._norms import blocks
 from skdp.readers import ArrayRows
 
 BITS = 20  # a row of the length of the clip radius is 2^20 grid units long

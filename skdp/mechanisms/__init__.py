@@ -4,8 +4,7 @@ from skdp.mechanisms._choice import exponential_choice
 from skdp.mechanisms._entropy import RowKeys, make_entropy
 from skdp.mechanisms._noise import rounded_gaussian, rounded_laplace
 from skdp.mechanisms._norms import finite_rows, row_norms
-from skdp.mechanisms._rows import ball_rows, box_rows
-from skdp.mechanisms._sums import ball_sum, gram_sum
+from skdp.mechanisms._rows import ball_rows, ball_sum, box_rows, gram_sum
 
 __all__ = [
     "RowKeys",

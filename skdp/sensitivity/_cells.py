@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.mechanisms import _compiled
-from skdp.mechanisms._tables import blocks
+from skdp.mechanisms._norms import blocks
 from skdp.readers import map_merge
 from skdp.readers._strips import strips
 

@@ -32,7 +32,7 @@ ORDER = [
     (
         "Noise",
         "mechanisms/_exact.py mechanisms/_entropy.py mechanisms/_noise.py "
-        "mechanisms/_choice.py mechanisms/_weighed.py mechanisms/_matrices.py "
+        "mechanisms/_choice.py mechanisms/_weighed.py "
         "accounting/_matrix_noise.py",
         "integers plus noise of exactly the scale that was paid for",
         ":doc:`building_blocks`",
@@ -51,8 +51,7 @@ ORDER = [
     ),
     (
         "Bounded rows",
-        "mechanisms/_rows.py mechanisms/_norms.py mechanisms/_sums.py mechanisms/_tables.py "
-        "mechanisms/_compiled.py mechanisms/_loops.c",
+        "mechanisms/_rows.py mechanisms/_norms.py mechanisms/_compiled.py mechanisms/_loops.c",
         "a row becomes integers of certified length, by itself; compiled loops give those of numpy",
         ":doc:`building_blocks`",
     ),

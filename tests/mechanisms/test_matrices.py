@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from skdp.mechanisms import _matrices, make_entropy
-from skdp.mechanisms._matrices import fine_gaussian, noisy_factor
+from skdp.mechanisms import _noise, make_entropy
+from skdp.mechanisms._noise import fine_gaussian, noisy_factor
 
 LOG_P = math.log(4e-9)
 
@@ -32,10 +32,10 @@ def test_points_of_a_cell_follow_the_normal_density(monkeypatch):
     """In the coarse cells of a small grid the slope of the density shows; exact acceptance."""
     rates = []
     monkeypatch.setattr(
-        _matrices, "_bernoulli_exp", lambda gamma, entropy: rates.append(gamma) or True
+        _noise, "_bernoulli_exp", lambda gamma, entropy: rates.append(gamma) or True
     )
     for cell in (0, 1, 5 * 2**46):
-        point = _matrices._within(cell, 64, make_entropy(7))
+        point = _noise._within(cell, 64, make_entropy(7))
         g, inner = Fraction(point, 2 ** (47 + 64)), Fraction(max(2 * cell - 1, 0), 2**47)
         assert abs(g - Fraction(cell, 2**46)) < Fraction(1, 2**47)
         assert rates[-1] == (g * g - inner * inner) / 2
@@ -53,7 +53,7 @@ def test_the_factor_is_that_of_real_numbers(d, eta, power, rng, monkeypatch):
         drawn.append((G, bits))
         return G
 
-    monkeypatch.setattr(_matrices, "fine_gaussian", remembered)
+    monkeypatch.setattr(_noise, "fine_gaussian", remembered)
     Q = np.linalg.qr(rng.normal(size=(d, d)))[0] * np.logspace(0, 6, d)
     S = np.tril(Q @ Q.T) + np.tril(Q @ Q.T, -1).T
     units = 2.0 ** rng.integers(-15, 15, size=d)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skdp.base import ball_rows, ball_sum, box_rows, gram_sum, row_norms
-from skdp.mechanisms._tables import MAX_BITS
+from skdp.mechanisms._norms import MAX_BITS
 
 HOSTILE = [0.0, -0.0, 5e-324, 1e-320, 1e-300, 0.1, 1.0, -1.0, 2.0**26, 2.0**53 + 2, 1e200, 1e300]
 HOSTILE += [-1e300, 1.7e308, -1.7e308, math.nan, math.inf, -math.inf]

@@ -382,9 +382,13 @@ PUBLIC = {
     "mechanisms/_entropy.py": {"start": "row number", "stop": "row number"},
     "mechanisms/_exact.py": {"name": "of a parameter", "x": "an amount of budget"},
     "mechanisms/_noise.py": {"name": "of a parameter", "scale": "of the noise, public"},
-    "mechanisms/_rows.py": {"radius": "public or released"},
-    "mechanisms/_sums.py": {"drop": "public", "bits": "public", "n_max": "public bound"},
-    "mechanisms/_tables.py": {"name": "of a parameter", "d": "columns", "most": "", "bits": ""},
+    "mechanisms/_rows.py": {
+        "radius": "public or released",
+        "drop": "public",
+        "bits": "public",
+        "n_max": "public bound",
+    },
+    "mechanisms/_norms.py": {"name": "of a parameter", "d": "columns", "most": "", "bits": ""},
 }
 # Names of things that no message shows, whatever the list above says.
 # fmt: off

@@ -19,7 +19,7 @@ from skdp.kernel._table import Table
 from skdp.location._counted import ROW_COUNT
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import log_of
-from skdp.mechanisms._matrices import LEAST_LOG
+from skdp.mechanisms._noise import LEAST_LOG
 from skdp.readers._takes import takes
 
 ROAD = Fraction(3, 4)  # of the whole
@@ -152,7 +152,7 @@ def friendly_factor(rows, curator, *, n_parts, gamma, assume_centered=False):
     rational numbers of the very floats that the predicate saw. What the predicate subtracts for
     rounding errors exceeds their bound by 220 2^-53 of the largest entry: a matrix A that is
     its own friend has gamma A >= 2^-46 diag(A), so A >= 2^-48 diag(A), as averages have then and
-    the noise asks for (:func:`skdp.mechanisms._matrices.noisy_factor`).
+    the noise asks for (:func:`skdp.mechanisms._noise.noisy_factor`).
     """
     predicate = CovarianceDistance(gamma)
     matrices = part_matrices(

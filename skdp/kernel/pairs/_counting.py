@@ -23,7 +23,7 @@ import numpy as np
 
 from skdp.kernel.pairs._panels import Blocks, PairCount
 from skdp.mechanisms import finite_rows
-from skdp.mechanisms._tables import blocks
+from skdp.mechanisms._norms import blocks
 
 PANEL = 2**17  # pairs of few rows decided together: they stay in the second-level cache
 CELLS = 2**18  # cells of a block of rows

@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp.kernel.pairs._counting import count_between, count_within
 from skdp.kernel.pairs._public_numbers import real
-from skdp.mechanisms._tables import as_table
+from skdp.mechanisms._norms import as_table
 
 
 @dataclass(frozen=True)

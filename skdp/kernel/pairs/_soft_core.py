@@ -9,7 +9,7 @@ import numpy as np
 from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.kernel.pairs._public_numbers import real, whole
 from skdp.mechanisms._exact import sqrt_up
-from skdp.mechanisms._tables import as_table
+from skdp.mechanisms._norms import as_table
 
 
 def h_index(counts):
