@@ -13,7 +13,7 @@ import numpy as np
 from marginals_published import tree
 
 from skdp.kernel._residual_sums import integer_residuals
-from skdp.marginals._layout import workload_layout
+from skdp.marginals._residuals import workload_layout
 from skdp.readers import ArrayRows
 
 __all__ = ["MarginalCell", "cells"]

@@ -10,10 +10,9 @@ from _harness import _stream
 from marginals_published import tree
 
 from skdp.accounting import gaussian_mu
-from skdp.marginals._allocation import noise_sd, optimal_shares
-from skdp.marginals._layout import Measurement, workload_layout
 from skdp.marginals._postprocess import postprocess
-from skdp.marginals._residuals import synthesis, tables_of, transform
+from skdp.marginals._release import noise_sd, optimal_shares
+from skdp.marginals._residuals import Measurement, synthesis, tables_of, transform, workload_layout
 
 __all__ = ["peer", "tables_of_rows"]
 

@@ -15,8 +15,8 @@ import numpy as np
 from skdp.accounting import Budget
 from skdp.kernel.applied._entry_scores import COUNT, PRODUCT, ROW, SCORE, SQUARE
 from skdp.stats import _tests
+from skdp.stats._association import pair_result
 from skdp.stats._laws import GroupSums
-from skdp.stats._pair_test import pair_result
 from skdp.stats._search import find_ranks, find_windows
 
 ARRANGED = 20  # for each look

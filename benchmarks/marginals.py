@@ -40,13 +40,17 @@ from marginals_published import tree
 from skdp.accounting import Budget, Plan, Step, gaussian_mu
 from skdp.exceptions import SeededNoiseWarning
 from skdp.gate._curator import Curator
+from skdp.kernel._layout import Layout
 from skdp.kernel._residual_sums import integer_residuals
-from skdp.marginals._allocation import expected_loss, noise_sd, optimal_shares, replace_one_factor
-from skdp.marginals._layout import Layout, Measurement, all_subsets, workload_layout
-from skdp.marginals._postprocess import postprocess
-from skdp.marginals._projection import Domain
-from skdp.marginals._release import measure
-from skdp.marginals._residuals import tables_of
+from skdp.marginals._postprocess import Domain, postprocess
+from skdp.marginals._release import (
+    expected_loss,
+    measure,
+    noise_sd,
+    optimal_shares,
+    replace_one_factor,
+)
+from skdp.marginals._residuals import Measurement, all_subsets, tables_of, workload_layout
 from skdp.marginals.published._parities import from_parities, uniform_shares
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows

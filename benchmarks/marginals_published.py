@@ -33,12 +33,12 @@ from skdp.marginals.published._frank_wolfe import (
     relaxed_projection,
     width_bound,
 )
-from skdp.marginals.published._linear_maximum import (
+from skdp.marginals.published._relaxation import (
     bilinear_maximum,
     bilinear_maximum_by_cvxpy,
     projection_by_cvxpy,
+    relaxed_body,
 )
-from skdp.marginals.published._relaxation import relaxed_body
 from skdp.marginals.published._synopsis import jl_dimension
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows

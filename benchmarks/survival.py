@@ -24,12 +24,13 @@ from scipy.special import ndtr
 
 from skdp.accounting import Budget
 from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
-from skdp.metrics._strategy import prefix_strategy
+from skdp.kernel.applied._scores import GAIN
+from skdp.metrics._curves import prefix_strategy
 from skdp.stats import PrivateCoxRegression, PrivateSurvival, private_logrank_test
 from skdp.stats._logrank import BINS, FIRST
 from skdp.stats._logrank_laws import Residuals
 from skdp.stats._search import ROWS
-from skdp.stats._time_bins import GAIN, Counts
+from skdp.stats._survival_input import Counts
 
 SIZES = ((25, 25), (150, 150), (1500, 1500), (60, 240), (600, 2400))
 EPSILONS = (1.0, 0.1)

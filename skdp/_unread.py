@@ -9,8 +9,7 @@ import sklearn
 from sklearn.utils import check_array
 
 from skdp._private_part import SCHEMA
-from skdp.contracts._contract import target_of
-from skdp.contracts._kinds import Rows
+from skdp.contracts._contract import Rows, target_of
 from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.gate._parallel import parallel_sessions
 from skdp.kernel._log import Log

@@ -18,11 +18,11 @@ from sklearn.utils.estimator_checks import (
 
 from skdp import PrivacyLedger, config_context
 from skdp.accounting import Budget, Plan, Step
-from skdp.audit._transcript import CannedCurator, check_replay
+from skdp.audit._transcript import CannedCurator
 from skdp.exceptions import BudgetExceeded, LowAccuracyWarning, PlanError
 from skdp.kernel._table import Table, annex
 from skdp.table._target import Coding, Selection, coded_classes, coded_columns
-from tests._curators import canned
+from tests._curators import canned, check_replay
 from tests._means import ClassCounts, MixedCounts, TargetMean
 
 try:

@@ -28,8 +28,7 @@ from skdp.accounting._gaussian import (
     gaussian_sigma,
 )
 from skdp.accounting._ledger import PrivacyLedger
-from skdp.accounting._parts import mixed_budget, part_of
-from skdp.accounting._plan import Plan, Step
+from skdp.accounting._plan import Plan, Step, mixed_budget, part_of
 from skdp.accounting._report import Charge, PrivacyReport
 
 __all__ = [

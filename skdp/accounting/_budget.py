@@ -11,8 +11,6 @@ from skdp.accounting._gaussian import gaussian_mu, log_delta_up
 from skdp.mechanisms._exact import as_fraction, exact, is_exact, log_of, sqrt_up
 from skdp.utils._renamed import Renamed, keeps_old_names
 
-__all__ = ["Budget"]
-
 FAILURE_PART = Fraction(1, 20)
 SMALLEST_MU = 2.0**-30
 EPSILONS = Fraction(1, 10**60), 10**6

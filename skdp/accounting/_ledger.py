@@ -3,14 +3,18 @@
 import os
 from functools import wraps
 
-from skdp.accounting._accounts import UNITS, Accounts, check_charge, check_stored, openings_of
+from skdp.accounting._accounts import (
+    UNITS,
+    Accounts,
+    check_charge,
+    check_stored,
+    openings_of,
+    reports_of,
+)
 from skdp.accounting._ledger_file import OF_GROUPS, LedgerFile, append, lines, state
-from skdp.accounting._ledger_report import reports_of
 from skdp.exceptions import BudgetExceeded
 from skdp.show._ledger import plain, sizes_of, state_of, with_note
 from skdp.show._ledger_planning import LedgerPlanning
-
-__all__ = ["PrivacyLedger", "ledger_within"]
 
 
 def _path_may_come_first(init):

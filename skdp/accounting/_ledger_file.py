@@ -32,7 +32,6 @@ try:
 except ImportError:  # Windows, whose locks belong to a handle and not to a process
     fcntl = None
 
-__all__ = ["OF_GROUPS", "UNCLAIMED", "LedgerFile", "append", "lines", "state"]
 
 # "skdp" for one unit, "skdq" for several; "skdr" and "skds" the same with states and checksums.
 FORMATS = (0x736B6470, 0x736B6471, 0x736B6472, 0x736B6473)

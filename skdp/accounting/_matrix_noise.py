@@ -32,8 +32,6 @@ from scipy.special import log_ndtr
 
 from skdp.accounting._conversions import pure_to_gdp
 
-__all__ = ["gdp_to_pure", "noise_delta", "noise_renyi", "smallest_noise"]
-
 
 def noise_renyi(alphas, *, distance, eta, d):
     """Return the Renyi divergence of B at two matrices within a distance, the larger direction.

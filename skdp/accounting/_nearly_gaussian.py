@@ -17,8 +17,6 @@ from skdp.accounting._composition import group_privacy
 from skdp.accounting._conversions import zcdp_delta
 from skdp.mechanisms._exact import sqrt_down
 
-__all__ = ["compose_basic", "curve_at", "gaussian_price", "lines_of"]
-
 MARGIN = 1e-9  # relative, of corners and of quantiles: far more than their rounding errors
 EPSILONS = np.geomspace(1 / 8, 2, 24)  # where a curve is read, in parts of the claimed epsilon
 

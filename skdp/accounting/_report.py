@@ -11,8 +11,6 @@ from skdp.mechanisms._exact import sqrt_up
 from skdp.show._report import ReportView
 from skdp.utils._renamed import Renamed, keeps_old_names
 
-__all__ = ["Charge", "PrivacyReport"]
-
 # --- what several fits guarantee together
 
 FOR_FAILURES = [Fraction(1, 2**k) for k in range(1, 13)]  # parts of delta that they may take

@@ -15,8 +15,8 @@ from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.kernel._cells import Held, cell_numbers
 from skdp.kernel._sums import Count
 from skdp.kernel._views import Targets
+from skdp.readers._calendar import Dated
 from skdp.readers._columns import has_text, read_columns
-from skdp.readers._dated import Dated
 from skdp.scales._bins import bin_steps, find_bins
 from skdp.scales._column_noise import check_confidence
 from skdp.table._schema import numbers_of_dates

@@ -14,9 +14,10 @@ from skdp.audit._checks import LEAK_CHECKLIST, check_private_estimator, private_
 from skdp.audit._empirical import audit
 from skdp.audit._interference import non_interference
 from skdp.audit._one_run import one_run_audit, one_run_p_value
+from skdp.audit._process import Record
 from skdp.audit._sensitivity import SensitivityReport, conditional_sensitivity
 from skdp.audit._statistics import check_statistic
-from skdp.audit._transcript import CannedCurator, Record
+from skdp.audit._transcript import CannedCurator
 
 __all__ = [
     "LEAK_CHECKLIST",

@@ -9,16 +9,6 @@ confidence, that of the intervals, covers all bounds taken from them.
 import numpy as np
 from scipy.special import betaincinv, ndtri, xlog1py, xlogy
 
-__all__ = [
-    "clopper_pearson",
-    "epsilon_between",
-    "epsilon_lower_bound",
-    "mu_between",
-    "mu_lower_bound",
-    "precision_attack",
-    "rho_between",
-]
-
 _ROUNDING = 1e-9  # relative error that is granted to betaincinv; the tests find 1e-13
 _ORDERS = 1 + np.exp2(np.arange(-10.0, 7.0))
 

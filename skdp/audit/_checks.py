@@ -4,25 +4,17 @@ from functools import partial
 
 from sklearn.base import clone
 
-from skdp.audit import _checks_bill as bill
 from skdp.audit import _checks_budget as budget
-from skdp.audit import _checks_groups as groups_
-from skdp.audit import _checks_noise as noise
 from skdp.audit import _checks_rows as rows
-from skdp.audit import _checks_schema as schema
-from skdp.audit import _checks_sizes as sizes
 from skdp.audit import _checks_target as target
-from skdp.audit._checks_common import ignore_expected_warnings
-from skdp.audit._dictionary import telling_rows
 from skdp.audit._draw import AuditRandom
 from skdp.audit._interference import compare_fits, non_interference
-from skdp.audit._sensitivity import conditional_sensitivity
+from skdp.audit._observe import ignore_expected_warnings
+from skdp.audit._sensitivity import conditional_sensitivity, telling_rows
 from skdp.audit._statistics import check_own_statistics
 from skdp.audit._tables import example, framed, tables_like
 from skdp.audit._transcript import Script
 from skdp.exceptions import AuditFailure
-
-__all__ = ["LEAK_CHECKLIST", "check_private_estimator", "private_estimator_checks"]
 
 N_PAIRS = 260
 EQUAL = 0, 100, 10**6, -(10**6)  # the one answer to all questions: ties, many rows, none
@@ -50,21 +42,21 @@ CHECKS = (
     check_own_statistics,
     check_non_interference,
     check_conditional_sensitivity,
-    sizes.check_long_tables,
-    sizes.check_wide_tables,
-    sizes.check_other_budgets,
-    sizes.check_persons,
-    bill.check_every_release_billed,
-    bill.check_prices,
-    bill.check_numpy_parameters,
+    rows.check_long_tables,
+    rows.check_wide_tables,
+    rows.check_other_budgets,
+    rows.check_persons,
+    budget.check_every_release_billed,
+    budget.check_prices,
+    budget.check_numpy_parameters,
     budget.check_plan_without_data,
     budget.check_report_within_budget,
     budget.check_budget_parameters_validated,
     budget.check_over_budget_refused_first,
     budget.check_charged_once_and_kept,
     budget.check_ledger_survives_copies,
-    noise.check_seed_is_flagged,
-    noise.check_fresh_noise,
+    budget.check_seed_is_flagged,
+    budget.check_fresh_noise,
     rows.check_invalid_rows_are_absent,
     rows.check_always_answers,
     rows.check_types_and_layouts,
@@ -75,10 +67,10 @@ CHECKS = (
     target.check_wrong_targets_refused,
     target.check_no_target_is_stored,
     target.check_spare_targets,
-    schema.check_wrong_tables_refused,
-    schema.check_weights_refused,
-    schema.check_no_private_internals,
-    schema.check_attributes_are_agreed,
+    target.check_wrong_tables_refused,
+    target.check_weights_refused,
+    target.check_no_private_internals,
+    target.check_attributes_are_agreed,
 )
 
 # Of fits with groups.
@@ -86,23 +78,23 @@ GROUP_CHECKS = (
     check_own_statistics,
     check_non_interference,
     check_conditional_sensitivity,
-    bill.check_every_release_billed,
+    budget.check_every_release_billed,
     rows.check_invalid_rows_are_absent,
     rows.check_types_and_layouts,
     rows.check_no_row_is_stored,
     rows.check_rows_left_alone,
-    groups_.check_ledger_of_groups,
-    groups_.check_no_owner_is_stored,
-    groups_.check_one_owner_answers,
+    rows.check_ledger_of_groups,
+    rows.check_no_owner_is_stored,
+    rows.check_one_owner_answers,
 )
 
 _LAYERS = (
     check_own_statistics,
     check_non_interference,
     check_conditional_sensitivity,
-    sizes.check_wide_tables,
-    sizes.check_other_budgets,
-    sizes.check_persons,
+    rows.check_wide_tables,
+    rows.check_other_budgets,
+    rows.check_persons,
 )
 
 # Number -> (what could leak, checks that cover it, why there is no check or what is left).
@@ -111,7 +103,7 @@ LEAK_CHECKLIST = {
     2: ("huge and subnormal numbers", (rows.check_always_answers, *_LAYERS), ""),
     3: ("no rows, one row, k > n", (rows.check_always_answers, *_LAYERS), ""),
     4: ("constant and collinear columns", (rows.check_always_answers, *_LAYERS), ""),
-    5: ("tables of another schema", (schema.check_wrong_tables_refused,), ""),
+    5: ("tables of another schema", (target.check_wrong_tables_refused,), ""),
     6: ("narrow and integer types", (rows.check_types_and_layouts, *_LAYERS), ""),
     7: ("nullable columns", (rows.check_frame_index_not_stored,), "needs pandas"),
     8: (
@@ -119,7 +111,7 @@ LEAK_CHECKLIST = {
         (
             rows.check_types_and_layouts,
             rows.check_rows_left_alone,
-            sizes.check_long_tables,
+            rows.check_long_tables,
             check_non_interference,
         ),
         "",
@@ -129,9 +121,9 @@ LEAK_CHECKLIST = {
         (
             budget.check_plan_without_data,
             budget.check_budget_parameters_validated,
-            bill.check_every_release_billed,
-            bill.check_prices,
-            bill.check_numpy_parameters,
+            budget.check_every_release_billed,
+            budget.check_prices,
+            budget.check_numpy_parameters,
             *_LAYERS,
         ),
         "",
@@ -147,15 +139,15 @@ LEAK_CHECKLIST = {
         ),
         "what is passed as y and not needed, too",
     ),
-    11: ("weights of rows", (schema.check_weights_refused, check_conditional_sensitivity), ""),
+    11: ("weights of rows", (target.check_weights_refused, check_conditional_sensitivity), ""),
     12: (
         "number of rows",
-        (schema.check_no_private_internals, sizes.check_long_tables, check_non_interference),
+        (target.check_no_private_internals, rows.check_long_tables, check_non_interference),
         "",
     ),
     13: (
         "labels, inertia, ranges, iterations",
-        (schema.check_no_private_internals, schema.check_attributes_are_agreed, _LAYERS[0]),
+        (target.check_no_private_internals, target.check_attributes_are_agreed, _LAYERS[0]),
         "",
     ),
     14: (
@@ -172,7 +164,7 @@ LEAK_CHECKLIST = {
         "early stopping, restarts",
         (
             budget.check_report_within_budget,
-            bill.check_every_release_billed,
+            budget.check_every_release_billed,
             check_non_interference,
         ),
         "",
@@ -182,7 +174,7 @@ LEAK_CHECKLIST = {
         (
             budget.check_charged_once_and_kept,
             budget.check_over_budget_refused_first,
-            schema.check_wrong_tables_refused,
+            target.check_wrong_tables_refused,
             check_non_interference,
         ),
         "",
@@ -206,12 +198,12 @@ LEAK_CHECKLIST = {
         (budget.check_charged_once_and_kept, budget.check_over_budget_refused_first),
         "there is neither partial_fit nor warm_start",
     ),
-    24: ("noise used twice", (noise.check_fresh_noise, noise.check_seed_is_flagged), ""),
+    24: ("noise used twice", (budget.check_fresh_noise, budget.check_seed_is_flagged), ""),
     25: ("order of the rows", (rows.check_types_and_layouts, *_LAYERS), ""),
     26: ("index of a frame", (rows.check_frame_index_not_stored,), "needs pandas"),
     27: (
         "functions of the user on rows",
-        (check_conditional_sensitivity, schema.check_weights_refused),
+        (check_conditional_sensitivity, target.check_weights_refused),
         "of pipelines: a row map is assumed to treat rows one by one, the audit looks for pairs "
         "where it does not",
     ),

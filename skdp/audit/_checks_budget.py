@@ -1,21 +1,31 @@
-"""Checks of plan, ledger and report."""
+"""Checks of plan, ledger, report, bill and noise."""
 
+import inspect
+import json
+import math
+import os
 import pickle
 import re
+import warnings
 from collections import Counter
 from contextlib import suppress
+from fractions import Fraction
+from numbers import Real
 
 import numpy as np
 import sklearn
 from sklearn.base import clone
 
 from skdp.accounting import PrivacyLedger
-from skdp.audit._checks_common import fitted, refusal, require, secure, small
-from skdp.exceptions import BudgetExceeded, ReleaseError
+from skdp.audit._numbers import numpy_twins
+from skdp.audit._observe import audited_clone, fitted, recorded_fit, refusal, require, secure, small
+from skdp.audit._transcript import exactly
+from skdp.exceptions import BudgetExceeded, ReleaseError, SeededNoiseWarning
 from skdp.gate._curator import Curator, replaced_curator
+from skdp.model_selection._curator import NOTE
 from skdp.utils._config import config_context
 
-NOTE = "an audit"
+LEDGER_NOTE = "an audit"
 SECRET = "86243.015625"
 SET = re.compile(r"\[[^/]*\]/")  # in labels: one of several disjoint sets of rows
 
@@ -130,7 +140,7 @@ def check_charged_once_and_kept(name, estimator, data):
     budget = clone(estimator).plan().budget
     capacity = 8 * float(budget.epsilon), min(0.9, 8 * float(budget.delta))
     ledger = PrivacyLedger(*capacity, composition="basic")
-    twin, rows = secure(estimator, ledger=ledger.noted(purpose=NOTE)), small(data)
+    twin, rows = secure(estimator, ledger=ledger.noted(purpose=LEDGER_NOTE)), small(data)
 
     def charges():
         return [entry for entry in ledger.entries() if entry.kind == "charge"]
@@ -143,7 +153,7 @@ def check_charged_once_and_kept(name, estimator, data):
         f"{name}: charged another amount than the plan's.",
     )
     require(
-        all(c.note == f"purpose: {NOTE}" for c in charges()),
+        all(c.note == f"purpose: {LEDGER_NOTE}" for c in charges()),
         f"{name}: a charge has lost the note of its ledger.",
     )
     broken = secure(estimator, ledger=ledger)
@@ -171,3 +181,183 @@ def check_ledger_survives_copies(name, estimator, data):
     require(
         pickle.loads(pickle.dumps(twin)).ledger == ledger, f"{name}: a pickle has another ledger."
     )
+
+
+N_ROWS = 30
+ROUNDING = 1e-3  # of what is computed with narrow floats, as long as prices hold
+
+
+def check_every_release_billed(name, estimator, data):
+    """Check that the bill lists the releases of all Curators of a fit, inner fits too (9, 16)."""
+    tables = data, small(data), data.take([0]), data.take([])
+    for transcript, rows in [("noise", rows) for rows in tables] + [("exact", data)]:
+        twin = audited_clone(estimator)
+        records, curators, error = recorded_fit(twin, rows, transcript)
+        if error is not None:
+            continue  # whether a fit may fail is another check's business
+        billed = twin.privacy_report_.charges
+        searched = any(charge.mechanism == "repeat" for charge in billed)
+        reports = [curator.close("audit") for curator in curators]
+        booked = Counter((c.mechanism, c.scale) for report in reports for c in report.charges)
+        free = Counter((r.law, r.scale / r.unit) for r in records) - booked
+        require(not free, f"{name}: {free.total()} releases of a fit are charged by no Curator.")
+        made = [
+            charge
+            for report in reports
+            if not (searched and NOTE in report.assumptions)  # billed as a whole
+            for charge in report.charges
+        ]
+        missing = _kinds(made) - _kinds(billed)
+        require(not missing, f"{name}: {missing.total()} releases of a fit are not on its bill.")
+
+
+def _kinds(charges):
+    return Counter((charge.mechanism, charge.sensitivity, charge.scale) for charge in charges)
+
+
+def check_prices(name, estimator, data):
+    """Check that the noise of every release is as large as its share asks for (row 9)."""
+    twin = audited_clone(estimator)
+    _, _, error = recorded_fit(twin, small(data), "noise")
+    require(error is None, f"{name}: a fit failed with {type(error).__name__}.")
+    underpaid = _underpaid(twin.privacy_report_)
+    require(not underpaid, f"{name}: {underpaid} have less noise than their shares ask for.")
+
+
+def _underpaid(report):
+    """Return the labels of releases with less noise than they are charged for."""
+    costs = [(charge, _cost(charge, report.budget.measure)) for charge in report.charges]
+    return [
+        charge.label
+        for charge, cost in costs
+        if cost is not None and cost > exactly(charge.share) * report.budget.amount
+    ]
+
+
+def _cost(charge, unit):
+    """Return what a release costs in a unit, exactly; None for what another theorem prices."""
+    if not 0 < charge.scale < math.inf:
+        return math.inf if charge.scale <= 0 else 0
+    ratio = Fraction(charge.sensitivity) / Fraction(charge.scale)
+    return {
+        ("gdp", "gaussian"): ratio**2,
+        ("zcdp", "gaussian"): ratio**2 / 2,
+        ("zcdp", "laplace"): ratio**2 / 2,
+        ("zcdp", "select"): ratio**2 / 2,  # (2 ratio)^2 / 8
+        ("pure", "laplace"): ratio,
+        ("pure", "select"): 2 * ratio,
+    }.get((unit, charge.mechanism))
+
+
+def check_numpy_parameters(name, estimator, data):
+    """Check that numpy's numbers as parameters do what Python's do, or are refused (row 9)."""
+    rows = data.take(np.arange(min(len(data), N_ROWS)))
+    for what, python, numpy in numpy_twins(estimator):
+        got, want = _asked(estimator, rows, numpy), _asked(estimator, rows, python)
+        fine = got is None or _nearly_equal(got, want)
+        require(fine, f"{name}: {what} as numpy's numbers asks for other releases or noise.")
+
+
+def _asked(estimator, rows, params):
+    """Return what a fit with these parameters asks its Curator for, None if it is refused first.
+
+    A list of numbers and texts.
+    """
+    refusals = ValueError, TypeError
+    try:
+        twin = audited_clone(estimator, **params)
+        plan = clone(twin).plan()
+    except refusals:
+        return None
+    records, curators, error = recorded_fit(twin, rows, "noise")
+    if isinstance(error, refusals) and not curators:
+        return None
+    reports = [curator.close("audit") for curator in curators]
+    asked = [plan.budget.measure, plan.budget.amount, error and type(error).__name__]
+    for step in plan.steps:
+        asked += [step.label, step.mechanism, step.at_most, step.times]
+    for record in records:
+        label, law, shape, sensitivity, scale = record.request
+        asked += [label, law, str(shape), sensitivity, scale]
+    for report in reports:
+        asked += [str(_underpaid(report)), *(charge.share for charge in report.charges)]
+    return asked
+
+
+def _nearly_equal(got, want):
+    """Tell whether two lists of numbers and texts are alike, numbers up to rounding."""
+    if want is None or len(got) != len(want):
+        return False
+    return all(
+        math.isclose(a, b, rel_tol=ROUNDING)
+        if isinstance(a, Real) and isinstance(b, Real)
+        else a == b
+        for a, b in zip(got, want, strict=True)
+    )
+
+
+FITS = 3
+
+
+def check_seed_is_flagged(name, estimator, data):
+    """Check that a seed warns and marks the report, and that None does neither (row 24)."""
+    rows = small(data)
+    seeded = secure(estimator, ledger=None).set_params(random_state=0)
+    with (
+        warnings.catch_warnings(),
+        refusal(SeededNoiseWarning, name, "to be silent about a seed"),
+    ):
+        warnings.simplefilter("error", SeededNoiseWarning)
+        rows.fit(seeded)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeededNoiseWarning)
+        require(rows.fit(seeded).privacy_report_.seeded, f"{name}: the report hides the seed.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeededNoiseWarning)
+        report = rows.fit(secure(estimator, ledger=None)).privacy_report_
+    require(not report.seeded, f"{name}: a fit with fresh noise is reported as seeded.")
+
+
+def check_fresh_noise(name, estimator, data):
+    """Check that no two releases share noise: not those of clones, pickles or forks (row 24)."""
+    rows, original = small(data), secure(estimator, ledger=None)
+    default = inspect.signature(type(estimator)).parameters.get("random_state")
+    require(default is None or default.default in (None, default.empty), f"{name} seeds itself.")
+    draws = _draws(original, rows) + _draws(original, rows) + _draws(clone(original), rows)
+    for _ in range(2):
+        draws += _draws(pickle.loads(pickle.dumps(original)), rows)
+        draws += _in_child(original, rows) if hasattr(os, "fork") else []
+    require(draws, "no release was made.")
+    require(all(draws), f"{name}: a release has no noise of its own.")
+    words = [word for draw in draws for word in draw]
+    require(len(set(words)) == len(words), f"{name}: two releases have the same noise.")
+
+
+def _draws(estimator, data):
+    """Return the random words that the releases of some fits take from what a fit gives them.
+
+    A list with a list for each release that has something to add noise to.
+    """
+    draws = []
+    for _ in range(FITS):
+        records, _, _ = recorded_fit(estimator, data, "noise", entropy="given")
+        draws += [list(record.words) for record in records if record.value.size]
+    return draws
+
+
+def _in_child(estimator, data):
+    read, write = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks in processes with threads
+        pid = os.fork()
+    if pid == 0:
+        try:
+            with os.fdopen(write, "w") as pipe:
+                json.dump(_draws(estimator, data), pipe)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        draws = json.load(pipe)
+    os.waitpid(pid, 0)
+    return draws

@@ -1,29 +1,42 @@
-"""Checks of what rows may do to a fit."""
+"""Checks of what rows, numbers of rows and owners of rows may do to a fit."""
 
 import gc
 import pickle
 import warnings
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import sklearn
 from sklearn.utils import get_tags
 
-from skdp.audit._checks_common import (
+from skdp.accounting import PrivacyLedger
+from skdp.audit._draw import AuditRandom, Sample
+from skdp.audit._interference import compare_fits, script
+from skdp.audit._observe import (
     answers,
+    audited_clone,
     fitted,
     ignore_expected_warnings,
     of_whole_rows,
     reads_numbers,
     released,
     require,
+    secure,
     small,
     values,
 )
-from skdp.audit._draw import AuditRandom
-from skdp.audit._observe import audited_clone
-from skdp.audit._samples import Sample
+from skdp.audit._pairs import long_pairs
+from skdp.audit._sensitivity import conditional_sensitivity, examine_pairs, sizes_of, telling_rows
+from skdp.audit._tables import (
+    Table,
+    example_groups,
+    small_blocks,
+    tables_like,
+    wider,
+)
 from skdp.audit._transcript import FixedKeys
+from skdp.exceptions import BudgetExceeded
 from skdp.utils._config import config_context
 
 MAY_BE_INFINITE = (
@@ -234,3 +247,107 @@ def check_frame_index_not_stored(name, estimator, data):
         got, want = (values(estimator, rows) for rows in (frame.having(nullable), data))
     same = of_whole_rows(got) == of_whole_rows(want)
     require(same, f"{name}: a row with NA counts.")
+
+
+CANARY = "86243-owner"
+
+
+def check_ledger_of_groups(name, estimator, data):
+    """Check that a ledger of groups pays for fits with groups, and refuses those of rows."""
+    if "ledger" not in estimator.get_params():
+        return
+    data = small(data)
+    ledger = PrivacyLedger(epsilon=1e6, composition="basic", delta=0.9, unit="group")
+    with ignore_expected_warnings():
+        fit = data.fit(secure(estimator, ledger=ledger.noted("of groups")))
+        require(len(ledger.entries()) == 2, f"{name}: a fit with groups is not one charge.")
+        require(ledger.entries()[-1].note == "of groups", f"{name}: a charge has lost its note.")
+        try:
+            replace(data, groups=None).fit(secure(estimator, ledger=ledger))
+        except BudgetExceeded:
+            pass
+        else:
+            require(False, f"{name}: a ledger of groups pays for a fit that protects rows.")
+    require(ledger.report().latched, f"{name}: a fit that protects rows leaves no refusal.")
+    require(fit.privacy_report_.privacy_unit == "group", f"{name}: the report names another unit.")
+
+
+def check_no_owner_is_stored(name, estimator, data):
+    """Check that no entry of groups is in pickle, repr, HTML or report, nor how many there are."""
+    data = small(data)
+    owners = np.array([f"{CANARY}-{owner}" for owner in data.groups])
+    for groups in (owners, owners.astype(object)):
+        fit = fitted(estimator, replace(data, groups=groups))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            text = repr(fit) + fit._repr_html_() + str(fit.privacy_report_)
+        found = CANARY.encode() in pickle.dumps(fit) or CANARY in text
+        require(not found, f"{name}: an entry of groups survives the fit.")
+
+
+def check_one_owner_answers(name, estimator, data):
+    """Check that a fit answers where all rows are those of one, and where each has another."""
+    for groups in (np.zeros(len(data)), np.arange(len(data))):
+        fit = fitted(estimator, replace(data, groups=groups))
+        require(hasattr(fit, "privacy_report_"), f"{name}: there is no report.")
+
+
+LONG, N_LONG = 5000, 16
+FULL = 63, 127, 255  # rows that few bits count
+VERY_LONG, N_VERY_LONG = 2**15 - 1, 2  # sixteen bits
+WIDTHS = {1: 12, 2: 6, 8: 12, 40: 6, 100: 2}  # columns -> pairs
+BUDGETS = ({"epsilon": 0.01}, {"delta": 0.0})
+N_PAIRS = 12  # of other budgets, and of persons
+FEW = 4  # tables for the first layer
+
+
+def check_long_tables(name, estimator, data):
+    """Check both layers on tables of thousands of rows, in several blocks too (8, 12)."""
+    draw = AuditRandom("long tables")
+    with small_blocks():
+        examine_pairs(estimator, lambda worst: long_pairs(data, LONG, N_LONG, draw))
+    sizes = [VERY_LONG, *sizes_of(estimator, VERY_LONG)]
+    for n in (*FULL, *sizes[-2:]):
+        examine_pairs(estimator, lambda worst, n=n: long_pairs(data, n, N_VERY_LONG, draw))
+    tables = [Table("the table", data)]
+    tables += [Table(f"{n} rows", data.take(np.resize(np.arange(len(data)), n))) for n in sizes]
+    compare_fits(estimator, tables, [script(estimator, data, 0, 0)])
+
+
+def check_wide_tables(name, estimator, data):
+    """Check both layers on tables of one column and of many, where that is allowed (1 to 25)."""
+    for d, n_pairs in WIDTHS.items():
+        if d == data.n_features:
+            continue
+        rows = wider(data, d)
+        if answers(estimator, rows):
+            _both_layers(estimator, rows, n_pairs)
+
+
+def check_other_budgets(name, estimator, data):
+    """Check both layers at a small epsilon, and without a delta where that is allowed (9)."""
+    for params in BUDGETS:
+        if not params.keys() <= estimator.get_params().keys():
+            continue
+        twin = audited_clone(estimator, **params)
+        if params.items() <= estimator.get_params().items() or not answers(twin, data):
+            continue
+        _both_layers(twin, data, N_PAIRS)
+
+
+def check_persons(name, estimator, data):
+    """Check both layers with all rows of a person for one, where that is allowed (1 to 25)."""
+    rows = replace(data, groups=example_groups(len(data)))
+    if data.groups is None and answers(estimator, rows):
+        _both_layers(estimator, rows, N_PAIRS)
+
+
+def _both_layers(estimator, data, n_pairs):
+    few = small(data, 200)
+    tables = tables_like(few)
+    step = max(1, len(tables) // FEW)
+    compare_fits(estimator, tables[::step], [script(estimator, few, 0, 0)])
+    numbers = (
+        None if data.groups is not None else telling_rows(estimator, data, AuditRandom("telling"))
+    )
+    conditional_sensitivity(estimator, data, groups=data.groups, n_pairs=n_pairs, rows=numbers)

@@ -9,8 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from skdp.accounting import PrivacyLedger, PrivacyReport
-from skdp.audit._audit_report import AuditReport
-from skdp.audit._events import find_evidence
+from skdp.audit._events import AuditReport, find_evidence
 from skdp.exceptions import (
     LowAccuracyWarning,
     ReleaseError,
@@ -19,15 +18,6 @@ from skdp.exceptions import (
 )
 from skdp.gate._curator import current_replacement, replaced_curator
 from skdp.utils._config import config_context, get_config
-
-__all__ = [
-    "audit",
-    "check_estimator_for_audit",
-    "claim_of",
-    "fresh_clone",
-    "released_numbers",
-    "seed",
-]
 
 DELTAS = (0.01, 0.05, 0.1, 0.2)
 SMALLEST_RUNS = 20

@@ -19,8 +19,6 @@ from sklearn.base import BaseEstimator
 from skdp.accounting import PrivacyLedger
 from skdp.utils._private_state import Local
 
-__all__ = ["fingerprint", "kept_elsewhere", "state"]
-
 EXACT = (bool, int, Fraction)
 ATOMS = (type(None), *EXACT, float, complex, str, bytes, type(Ellipsis))
 OF_PYTHON = frozenset(ATOMS)  # no subclasses, which may hold more

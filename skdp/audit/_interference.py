@@ -4,15 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.audit._draw import Sample
 from skdp.audit._fingerprint import classes_of
 from skdp.audit._observe import audited_clone, observe, recorded_fit
-from skdp.audit._samples import Sample
 from skdp.audit._tables import Table, example, memory_mapped, single_precision, tables_like
 from skdp.audit._transcript import Script
 from skdp.exceptions import AuditFailure
 from skdp.utils._config import config_context
-
-__all__ = ["Interference", "InterferenceReport", "non_interference"]
 
 N_PUBLIC = 10  # rows of which fitted estimators are asked
 

@@ -4,8 +4,6 @@ from numbers import Integral, Real
 
 import numpy as np
 
-__all__ = ["numpy_twins"]
-
 WIDE = 100  # its square overflows eight bits
 APART = ("random_state", "ledger", "verbose", "n_jobs")  # enter no price
 

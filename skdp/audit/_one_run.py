@@ -2,7 +2,6 @@
 
 import json
 import math
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +10,8 @@ from sklearn.utils.validation import check_array
 
 from skdp.accounting import PrivacyReport, gaussian_delta
 from skdp.audit._empirical import check_estimator_for_audit, claim_of, fresh_clone, seed
-from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning, WeakGuaranteeWarning
+from skdp.audit._observe import ignore_expected_warnings
 from skdp.mechanisms import make_entropy
-
-__all__ = ["OneRunReport", "one_run_audit", "one_run_p_value"]
 
 _EPSILONS = np.concatenate([np.linspace(0, 1, 101), np.linspace(1, 20, 381)[1:]])
 _PARTS = (8, 4, 2, 1)  # a guess is made on every 8th, 4th, 2nd or every canary
@@ -207,10 +204,7 @@ def one_run_audit(
     m = len(canaries)
     words = make_entropy(seed(random_state, "canaries")).words(m)
     present = (words >> np.uint64(63)).astype(bool)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeededNoiseWarning)
-        warnings.simplefilter("ignore", LowAccuracyWarning)
-        warnings.simplefilter("ignore", WeakGuaranteeWarning)
+    with ignore_expected_warnings():
         fitted = fresh_clone(estimator, random_state).fit(np.vstack([X, canaries[present]]))
     claim = claim_of(fitted)
     scores = np.asarray(score(fitted, canaries), dtype=np.float64)

@@ -9,23 +9,13 @@ from functools import reduce
 import numpy as np
 
 from skdp.accounting import Budget
-from skdp.audit._checks_common import require, small
 from skdp.audit._draw import AuditRandom
-from skdp.audit._observe import audited_clone, recorded_fit
+from skdp.audit._observe import audited_clone, recorded_fit, require, small
 from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._plain import registered
 from skdp.kernel._statistic import Choice, Offer, Shape
 from skdp.kernel._table import Table, replaced_table
 from skdp.readers._persons import unweighted_rows
-
-__all__ = [
-    "attained",
-    "check_own_statistics",
-    "check_plain_data",
-    "check_statistic",
-    "check_sums",
-    "shape_of",
-]
 
 BOUNDS = {"squared_l2", "l1", "l2", "sensitivity", "bound", "bounds"}
 EXTREMES = (0.0, -0.0, 1.0, -1.0, 1e308, -1e308, 5e-324, np.nan, np.inf, -np.inf, 2.0**53, 0.5)

@@ -10,20 +10,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
-from skdp.audit._draw import AuditRandom
-from skdp.audit._samples import Sample
+from skdp.audit._draw import AuditRandom, Sample
 from skdp.readers import _rows as blocks
-
-__all__ = [
-    "Table",
-    "example",
-    "example_table",
-    "framed",
-    "single_precision",
-    "small_blocks",
-    "tables_like",
-    "wider",
-]
 
 
 @dataclass(frozen=True)

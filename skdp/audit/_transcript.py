@@ -7,20 +7,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.audit._draw import AuditRandom
-from skdp.audit._records import NameAnswer, Record, RowAnswer
+from skdp.audit._process import NameAnswer, Record, RowAnswer
 from skdp.exceptions import AuditFailure
 from skdp.gate._curator import Curator
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.mechanisms._weighed import unit_of
-
-__all__ = [
-    "CannedCurator",
-    "FixedKeys",
-    "Record",
-    "Script",
-    "check_replay",
-    "squared_distance",
-]
 
 # --- how far two matrices are apart, for audits
 
@@ -369,23 +360,3 @@ def moves(run, replay):
         yield a.label, moved, a.allowed
     if len(run) != len(replay):
         raise AuditFailure("given the same answers, one run makes more releases than the other.")
-
-
-def check_replay(run, replay):
-    """Assert that a replay saw the same releases and that no value moved too far.
-
-    ``run`` and ``replay`` are CannedCurators after the same algorithm on two neighbouring tables,
-    the second with the transcript of the first. Returns the largest exact ratio of a squared change
-    to its squared sensitivity, as a float.
-
-    Notes
-    -----
-    **Privacy**: none: for audits, on tables made or chosen for them.
-    """
-    worst = 0.0
-    for label, moved, allowed in moves(run.records, replay.records):
-        if moved > allowed:
-            raise AuditFailure(f"{label!r} moved by more than it declared.")
-        if allowed:
-            worst = max(worst, float(moved / allowed))
-    return worst

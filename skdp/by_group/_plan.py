@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from skdp.accounting import Budget, Plan, Step, mixed_budget, part_of
 from skdp.by_group._levels_per_person import COUNTS_SHARE, LEVEL_COUNTS, MOST_LEVELS
-from skdp.contracts._kinds import Rows
+from skdp.contracts._contract import Rows
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import PlanError
 from skdp.gate._budget_allocation import BudgetAllocation

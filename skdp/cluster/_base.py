@@ -10,7 +10,7 @@ from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.kernel._plain import public
 from skdp.kernel._statistic import Rule
 from skdp.mechanisms import finite_rows
-from skdp.readers._dated import Dated
+from skdp.readers._calendar import Dated
 from skdp.table._batched import apply_batched, sum_of_pieces, transforms_pieces
 from skdp.table._groups import GroupRule, rows_alone
 from skdp.table._schema import numbers_of_dates

@@ -1,10 +1,18 @@
-"""The rules of a chain of steps: everything private must be released before it ends."""
+"""The rules of a chain of steps, and of estimators of scikit-learn around a private one."""
 
-from skdp.contracts._contract import contract_of, target_of
-from skdp.contracts._kinds import BoundedStatistic, Core, Joined, Released, Rows
-from skdp.contracts._row_wise import PARTS, qualified, row_wise_problem, way_out
-
-__all__ = ["chain_problems", "leaves_of", "parts_of"]
+from skdp.contracts._contract import (
+    PARTS,
+    BoundedStatistic,
+    Core,
+    Joined,
+    Released,
+    Rows,
+    contract_of,
+    qualified,
+    row_wise_problem,
+    target_of,
+    way_out,
+)
 
 IDLE = ("passthrough", "drop", None)
 SELECTOR = "sklearn.compose._column_transformer.make_column_selector"  # reads names and types
@@ -152,3 +160,49 @@ def _mismatch(what, contract, kind):
     elif Released in contract.consumes:
         hint = "Put an estimator that releases a vector before it, for instance PrivateMean."
     return f"{what} reads {wanted}, but the step before it yields {type(kind).__name__}. {hint}"
+
+
+ONCE = {  # fit it one time
+    "FeatureUnion",
+    "FixedThresholdClassifier",
+    "SelectFromModel",
+    "TransformedTargetRegressor",
+}
+NOTHING = {  # learn nothing themselves; others learn classes at least
+    "BaggingRegressor",
+    "FeatureUnion",
+    "FixedThresholdClassifier",
+    "MultiOutputClassifier",
+    "MultiOutputRegressor",
+    "RFE",
+    "RegressorChain",
+    "SelectFromModel",
+    "TransformedTargetRegressor",
+    "VotingRegressor",
+}
+
+
+def doubts_around(outer, ledger):
+    """Return why a fit inside an estimator promises less; of types and parameters alone."""
+    if hasattr(outer, "steps"):
+        return _doubts_in_chain(outer.steps)
+    name, doubts = type(outer).__name__, []
+    if ledger is None and name not in ONCE:
+        doubts.append(
+            f"{name} of scikit-learn fits it several times, and each fit costs its epsilon again. "
+            "Pass a ledger."
+        )
+    own = getattr(outer, "transformer", None) is not None or getattr(outer, "oob_score", False)
+    if own or name not in NOTHING:
+        doubts.append(
+            f"{name} of scikit-learn learns from the rows itself, and nothing protects that. "
+            f"Publish nothing of {name}, or use an estimator of skdp alone."
+        )
+    return doubts
+
+
+def _doubts_in_chain(steps):
+    future, now = "would learn from private rows", "learns from private rows"
+    problems = [text for text in chain_problems(steps) if future in text]
+    start, end = "in a pipeline of scikit-learn, ", " Use make_private_pipeline."
+    return [start + text.replace(future, now) + end for text in problems]

@@ -8,8 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skdp.accounting import Budget
-from skdp.contracts._contract import Contract
-from skdp.contracts._kinds import Rows
+from skdp.contracts._contract import Contract, Rows
 from skdp.covariance._engine import covariance_plan, private_covariance
 from skdp.covariance._private_covariance import rule_of_matrix
 from skdp.covariance._release import bounded_covariance, bounded_plan, checked_bounds

@@ -38,7 +38,7 @@ from skdp.kernel._histograms import (
     UserCounts,
     capped_sensitivity,
 )
-from skdp.readers._dated import Dated
+from skdp.readers._calendar import Dated
 from skdp.scales._column_noise import with_law
 from skdp.table._groups import GroupRule
 from skdp.utils._compat import Interval, StrOptions

@@ -7,8 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.accounting._plan import release_mechanism
-from skdp.contracts._contract import Contract
-from skdp.contracts._kinds import Released, Rows
+from skdp.contracts._contract import Contract, Released, Rows
 from skdp.denoising._auto import denoised
 from skdp.estimator._results import ResultsMixin
 from skdp.scales._column_noise import check_sampling, noise_quantile

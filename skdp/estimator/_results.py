@@ -7,8 +7,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.readers._calendar import UNITS
-from skdp.readers._dated import as_numbers, calendars_of
+from skdp.readers._calendar import UNITS, as_numbers, calendars_of
 from skdp.utils._warnings import MOST_NAMED, Doubt
 
 __all__ = ["COLUMNS", "JudgedNumbers", "ResultsMixin", "lines_of", "long_format", "n_values"]

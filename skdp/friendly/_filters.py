@@ -10,7 +10,7 @@ from scipy.special import ndtri_exp
 from skdp.kernel.pairs._public_numbers import real, whole
 from skdp.mechanisms._exact import exact, sqrt_up
 from skdp.readers._loop import threaded
-from skdp.readers._takes import takes
+from skdp.readers._some_rows import takes
 
 
 def group_bits(n_rows, size):

@@ -9,7 +9,7 @@ from functools import wraps
 
 import numpy as np
 
-from skdp.accounting._parts import convert_cost
+from skdp.accounting._plan import convert_cost
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.mechanisms._exact import exact, log_of, sqrt_down
 from skdp.mechanisms._weighed import unit_of

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.planning._processes import fitted_copy
+from skdp.planning._expected import fitted_copy
 from skdp.show._display import Display
-
-__all__ = ["UtilityDisplay"]
 
 
 @dataclass(frozen=True, repr=False)

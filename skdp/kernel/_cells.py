@@ -11,7 +11,7 @@ from skdp.kernel._plain import Checked, made_of, public, refuse, rising, whole, 
 from skdp.kernel._statistic import MOST_CELLS, RowMap
 from skdp.mechanisms._weighed import weighed
 from skdp.readers import map_merge
-from skdp.readers._kept import array_of, blocks_by_weight
+from skdp.readers._norm_weights import array_of, blocks_by_weight
 from skdp.readers._persons import each, times, without_weights
 from skdp.readers._rows import MappedRows, Source, added
 

@@ -21,7 +21,7 @@ from skdp.kernel._plain import (
 from skdp.kernel._ranks import MODES, ranks_of
 from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, Statistic
 from skdp.mechanisms import _compiled
-from skdp.readers._strips import STRIP, strips
+from skdp.readers._loop import STRIP, strips
 
 LARGEST = float(np.finfo(np.float64).max)
 FINITE = "finite", "entries"

@@ -24,9 +24,8 @@ from skdp.kernel._plain import (
 from skdp.kernel._statistic import MOST_CELLS, RowMap, unit_bits
 from skdp.mechanisms import finite_rows
 from skdp.readers import ArrayRows, map_merge, weighed_sum
+from skdp.readers._loop import Counts, strips
 from skdp.readers._norm_weights import weights_from_norms
-from skdp.readers._statistics import Counts
-from skdp.readers._strips import strips
 
 MOST_BITS = 30  # of the grid and of weights together
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.denoising._auto import DENOISER
 from skdp.denoising._vector import VectorMixin
 from skdp.location._column_estimator import ColumnEstimator
-from skdp.readers._dated import Dated, with_dates
+from skdp.readers._calendar import Dated, with_dates
 from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
 from skdp.utils._renamed import Renamed

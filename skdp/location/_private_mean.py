@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.accounting import Budget
-from skdp.contracts._kinds import Core
+from skdp.contracts._contract import Core
 from skdp.denoising._auto import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
 from skdp.estimator._estimator import PrivateEstimator
@@ -28,7 +28,7 @@ from skdp.location._location import CentringMixin
 from skdp.location._mean import doubt_mean, mean_plan, private_mean
 from skdp.location._public import accuracy_of, column_vector
 from skdp.location._release import MeanRelease
-from skdp.readers._dated import with_dates
+from skdp.readers._calendar import with_dates
 from skdp.scales._column_noise import column_budget
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters

@@ -5,7 +5,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from skdp.location._column_estimator import ColumnEstimator, ExtremesMixin, doubt_extremes
 from skdp.location._public import bounds_vectors
-from skdp.readers._dated import Dated
+from skdp.readers._calendar import Dated
 from skdp.table._batched import apply_batched
 from skdp.table._schema import later_rows
 from skdp.utils._numbers import stores_parameters

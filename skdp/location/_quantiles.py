@@ -14,7 +14,7 @@ from skdp.location._location import SLACK, Location
 from skdp.location._places import place_steps
 from skdp.location._public import bounds_vectors
 from skdp.location._rank_release import release_quantiles
-from skdp.readers._dated import with_dates
+from skdp.readers._calendar import with_dates
 from skdp.scales._column_noise import check_sampling, check_strength, column_budget, level_of_each
 from skdp.sensitivity import Quantile
 from skdp.table._batched import transforms_pieces

@@ -6,14 +6,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.denoising._intervals import coordinate_interval
+from skdp.kernel._layout import by_shape, set_numbers
 from skdp.marginals._display import MarginalDisplay
 from skdp.marginals._frames import tidy_frame, wants_frame
-from skdp.marginals._layout import by_shape, set_numbers
-from skdp.marginals._noise_scale import cell_scales, count_scale
-from skdp.marginals._residuals import table_of, tables_of
+from skdp.marginals._residuals import cell_scales, count_scale, table_of, tables_of
 from skdp.marginals._synthetic_rows import SyntheticRows
-
-__all__ = ["CountEstimate", "MarginalAnswers"]
 
 
 @dataclass(frozen=True)

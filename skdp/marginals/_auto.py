@@ -15,16 +15,12 @@ from skdp.kernel._labels import (
     NumberColumns,
     RowsWithEntries,
 )
-from skdp.marginals._drawn import laws_of
-from skdp.marginals._found import Cells, Found
+from skdp.marginals._found import Cells, Found, laws_of, rounded, split
+from skdp.marginals._frames import BOOL, NUMBER, TEXT
 from skdp.marginals._levels import MISSING, OTHER
 from skdp.marginals._residuals import table_of
-from skdp.marginals._round_edges import rounded, split
-from skdp.marginals._types import BOOL, NUMBER, TEXT
 from skdp.scales._bins import bin_share, bin_steps, search_cells
 from skdp.table._target import Selection
-
-__all__ = ["UNNAMED", "auto_events", "auto_steps", "bins_of", "find_levels", "without_names"]
 
 LEVELS = 0.02, 0.1  # shares of the budget
 ROW_COUNT = Step("row count", at_most=0.01, of=(RowsWithEntries,))

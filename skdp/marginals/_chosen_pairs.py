@@ -9,15 +9,11 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._residual_sums import PairDistances
 from skdp.kernel._residuals import Residuals
-from skdp.marginals._allocation import with_empty
 from skdp.marginals._domain import chosen_tables
-from skdp.marginals._layout import workload_layout
 from skdp.marginals._postprocess import has_small_domain, postprocess
-from skdp.marginals._release import measure, released
-from skdp.marginals._residuals import table_of
+from skdp.marginals._release import measure, released, with_empty
+from skdp.marginals._residuals import table_of, workload_layout
 from skdp.scales._column_noise import onto_simplex
-
-__all__ = ["SCORES", "SINGLES", "combined", "pairs_are_chosen", "release_chosen"]
 
 SINGLES = Step("singles", at_most=0.1, of=(Residuals,))
 SCORES = Step("scores", at_most=0.05, of=(PairDistances,))

@@ -4,17 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from skdp.marginals._layout import set_numbers
-from skdp.marginals._residuals import coordinates, helmert, synthesis, transform
-
-__all__ = [
-    "LARGEST_ORDER",
-    "CellBlocks",
-    "MomentBlock",
-    "PairedBlocks",
-    "moments_order",
-    "nearest_in_cones",
-]
+from skdp.kernel._layout import set_numbers
+from skdp.kernel._residual_sums import coordinates
+from skdp.marginals._residuals import helmert, synthesis, transform
 
 EVERY, APART, RELAX = 10, 3.0, 1.6
 LARGEST_ORDER = 600  # of a matrix of second moments

@@ -7,8 +7,6 @@ import numpy as np
 
 from skdp.show._display import Display
 
-__all__ = ["MarginalDisplay"]
-
 MOST_NUMBERS = 150
 LUMINANCE = (0.299, 0.587, 0.114)
 

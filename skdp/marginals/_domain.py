@@ -9,7 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from skdp.kernel._labels import Coded
-from skdp.marginals._layout import Layout, workload_layout
+from skdp.kernel._layout import Layout
 from skdp.marginals._levels import (
     AUTO,
     MISSING,
@@ -20,11 +20,9 @@ from skdp.marginals._levels import (
     names_of,
     read_levels,
 )
-from skdp.marginals._strategy import RANGES
+from skdp.marginals._residuals import RANGES, workload_layout
 from skdp.readers._columns import ColumnBlock
 from skdp.utils._numbers import describe_parameter
-
-__all__ = ["ROWS", "Domain", "Tables", "chosen_tables", "is_auto", "read_domain", "read_workload"]
 
 ROWS = "rows"  # the workload of synthetic rows
 LIGHTEST = 1e-12  # part of the largest weight

@@ -1,23 +1,96 @@
-"""What columns of tables of any kind must hold; and tidy frames out."""
+"""What columns of tables of any kind hold: their types, what a domain asks of them; frames out."""
 
-from dataclasses import astuple, replace
+import re
+from dataclasses import astuple, dataclass, replace
 from itertools import compress
 
-from sklearn import get_config
+import numpy as np
+import sklearn
+from sklearn.utils.validation import validate_data
 
-from skdp.marginals._domain import read_domain
-from skdp.marginals._types import ColumnType
-from skdp.readers._columns import ColumnRows
+from skdp.marginals._domain import is_auto, read_domain
+from skdp.readers._columns import (
+    BlockEncoder,
+    ColumnRows,
+    Columns,
+    TableRows,
+    read_columns,
+    table_type,
+)
+from skdp.readers._raw import column_type, library, schema_of
+from skdp.readers._sources import source_of
+from skdp.table._levels import is_text, type_name
+from skdp.table._schema import TEXT as NOT_NUMBERS
+from skdp.table._schema import look_at, typed_rows
+from skdp.utils._config import get_config
 
-__all__ = [
-    "columns_of",
-    "domain_of",
-    "require_levels",
-    "require_types",
-    "text_names",
-    "tidy_frame",
-    "wants_frame",
-]
+BOOL, NUMBER, TEXT = "truth values", "numbers", "text"
+CATEGORY = "category"
+PLAIN = re.compile(r"u?int\d+|(half)?float\d*|double|bool(ean)?|str(ing)?|object", re.I)
+BACKED = re.compile(r"(?P<plain>\w+)\[\w+\]")  # by Arrow, in pandas
+INTEGER = re.compile(r"u?int\d+", re.I)
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """What the type of a column says of its entries; nothing of the entries themselves."""
+
+    kind: str | None  # {"truth values", "numbers", "text", None}: none is none of these
+    # of the type in its library, of arrays of floats the one of 64 bits; of categories, whatever
+    # they are, `"category"`
+    name: str
+    integer: bool = False  # whether numbers are whole
+    full: bool = False  # whether the type has no missing entries
+    calendar: tuple | None = None  # of dates and durations: the fields of their Calendar
+
+
+def column_types(head, columns):
+    """Return the ColumnTypes of some columns, by number, of a table of no rows."""
+    schema = schema_of(head)
+    return tuple(_column_type(head, j, schema.numeric[j], schema.calendars[j]) for j in columns)
+
+
+def require_kinds(domain):
+    """Raise ValueError if levels shall be bought for a column of a type that tells no kind."""
+    wrong = [domain.names[place] for place in domain.unknown if domain.types[place].kind is None]
+    if wrong:
+        raise ValueError(
+            f"levels of the columns {wrong[:10]} cannot be bought: they need a type of numbers, "
+            "text, categories or truth values. Pass a frame, subtract a date and divide, or give "
+            "their levels in the domain."
+        )
+
+
+def _column_type(head, j, numeric, calendar):
+    dtype = getattr(head, "dtype", None) if library(head) == "numpy" else _dtype(head, j)
+    full = isinstance(dtype, np.dtype) and dtype.kind in "iub"
+    name = _name(head, j)
+    if type_name(head, j).startswith("bool"):
+        return ColumnType(BOOL, name, full=full)
+    if calendar is not None:
+        return ColumnType(NUMBER, name, integer=True, calendar=astuple(calendar))
+    if numeric:
+        return ColumnType(NUMBER, name, integer=bool(INTEGER.match(name)), full=full)
+    tells = not (isinstance(head, np.ndarray) and head.dtype == object)  # one for all columns
+    return ColumnType(TEXT if tells and is_text(head, j) else None, name)
+
+
+def _dtype(head, j):
+    return head.dtypes.iloc[j] if library(head) == "pandas" else None
+
+
+def _name(head, j):
+    """Return the name of a type that is written anew, "object" for others."""
+    if hasattr(_dtype(head, j), "categories"):
+        return CATEGORY
+    name = column_type(head, j)
+    if library(head) == "numpy" and head.dtype.kind == "f":
+        return "float64"
+    if name.startswith(("Categorical", "Enum", "dictionary")):
+        return CATEGORY
+    backed = BACKED.fullmatch(name)
+    return name if PLAIN.fullmatch(backed["plain"] if backed else name) else "object"
+
 
 PANDAS = (
     "frames need pandas. Install it with `pip install pandas`, or ask for an array: "
@@ -74,7 +147,7 @@ def require_levels(rows, domain):
 
 def wants_frame(library):
     """Return the library that tables shall be frames of, or None."""
-    configured = get_config()["transform_output"]
+    configured = sklearn.get_config()["transform_output"]
     if configured in ("pandas", "polars"):
         return configured
     return None if library == "numpy" else library
@@ -103,3 +176,46 @@ def _uniform(values):
     entries = values.tolist()
     types = {type(entry) for entry in entries} - {type(None)}
     return [x if x is None else str(x) for x in entries] if len(types) > 1 else entries
+
+
+SIGNS = "without a domain a column has two levels: 1 for entries above zero, 0 for others"
+NO_DOMAIN = (
+    f"{SIGNS}. Got columns that are not numbers. Name the levels of each, domain={{'column': "
+    "[level, ...], ...}: those that can occur, which is public, and not those that do. Or pass "
+    'domain="auto": they are found with a part of the budget.'
+)
+
+
+class MarginalRows:
+    """What a fit reads of X, by public levels and types."""
+
+    def _read(self, X, y):
+        if self.domain is None:
+            rows, names = self._zeros_and_ones(X, y), getattr(self, "feature_names_in_", None)
+            domain = read_domain(None, rows.n_features, names)
+            return columns_of(rows, "numbers", domain, table_type(X), names)
+        auto, table = is_auto(self.domain), source_of(X)
+        if table is None:
+            table = TableRows(read_columns(typed_rows(self, X) if auto else X))
+        columns = Columns(table.head())
+        validate_data(self, columns.table, skip_check_array=True)
+        names = text_names(schema_of(columns.table))
+        domain = read_domain(self.domain, self.n_features_in_, names)
+        domain = replace(domain, types=column_types(columns.table, domain.columns))
+        require_types(columns, domain)
+        require_kinds(domain)
+        self._most_levels(domain)
+        table = table.decoded_by(BlockEncoder(tuple(domain.columns), schema_of(columns.table)))
+        rows = columns_of(table, "text", domain, table_type(columns.table), names)
+        look_at(table, entries=False)
+        if get_config()["invalid_rows"] == "error" and not sklearn.get_config()["assume_finite"]:
+            require_levels(rows, domain)
+        return rows
+
+    def _zeros_and_ones(self, X, y):
+        try:
+            return super()._read(X, y)
+        except ValueError as error:
+            if not str(error).startswith(NOT_NUMBERS):
+                raise
+        raise ValueError(NO_DOMAIN)

@@ -6,14 +6,12 @@ from itertools import combinations, pairwise
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.marginals._drawn import laws_of_intervals
+from skdp.kernel._residual_sums import coordinates
+from skdp.marginals._found import laws_of_intervals
 from skdp.marginals._frames import tidy_frame
 from skdp.marginals._levels import Intervals
-from skdp.marginals._noise_scale import cell_scales, correlated_noise
-from skdp.marginals._residuals import coordinates, synthesis, table_of, transform
+from skdp.marginals._residuals import cell_scales, correlated_noise, synthesis, table_of, transform
 from skdp.scales._column_noise import onto_simplex
-
-__all__ = ["InferredStatistic", "infer_from_table", "infer_slopes"]
 
 BIASED, SPREAD = 0.5, 0.5  # standard errors: of the mean of the draws, and beyond one of them
 CLEAR = 4.0  # noises of the number of rows

@@ -10,18 +10,6 @@ from skdp.readers._calendar import Calendar
 from skdp.readers._coded import AnyLevel, LevelBins, LevelLabels, LevelNumbers, LevelSigns
 from skdp.readers._labels import NO_LABEL, WHOLE, label_of
 
-__all__ = [
-    "AUTO",
-    "MISSING",
-    "OTHER",
-    "Bins",
-    "Intervals",
-    "Signs",
-    "Unknown",
-    "names_of",
-    "read_levels",
-]
-
 AUTO, MISSING, OTHER = "auto", "missing", "other"
 
 

@@ -9,24 +9,26 @@ import numpy as np
 from skdp.accounting import Budget, Plan
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._weights_mixin import WeightsMixin
-from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
 from skdp.marginals._auto import UNNAMED, auto_events, auto_steps, find_levels, without_names
 from skdp.marginals._chosen_pairs import SCORES, SINGLES, pairs_are_chosen, release_chosen
 from skdp.marginals._domain import ROWS, Domain, is_auto, read_domain, read_workload
-from skdp.marginals._frames import domain_of
-from skdp.marginals._layout import Measurement
+from skdp.marginals._frames import SIGNS, MarginalRows, domain_of
 from skdp.marginals._levels import AUTO, Codes
-from skdp.marginals._marginal_rows import SIGNS, MarginalRows
-from skdp.marginals._noise_scale import noise_promise
 from skdp.marginals._postprocess import HOW, require_current, require_way
-from skdp.marginals._release import RESIDUALS, release_ranges, release_tables
-from skdp.marginals._strategy import RANGES
+from skdp.marginals._release import (
+    RESIDUALS,
+    expected_loss,
+    noise_sd,
+    release_ranges,
+    release_tables,
+    replace_one_factor,
+    shares_for,
+)
+from skdp.marginals._residuals import RANGES, Measurement, noise_promise
 from skdp.table._groups import FIT, GroupRule
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
-
-__all__ = ["MarginalReleaser"]
 
 OUTSIDE = "rows with an entry outside its public levels count as absent"
 REPLACE_ONE = (

@@ -9,21 +9,13 @@ from scipy.special import chdtri
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.marginals._chosen_pairs import combined
+from skdp.marginals._column_logits import PublicUniforms, sample_codes, table_agreements
 from skdp.marginals._inference import infer_from_table, infer_slopes
-from skdp.marginals._layout import Measurement, workload_layout
+from skdp.marginals._noisy_tables import DenoisedTables, NoisyTables
 from skdp.marginals._postprocess import has_small_domain, nearest_joint
-from skdp.marginals._synthetic import table_of_codes
-from skdp.marginals._synthetic_report import SyntheticReport, codes_of_rows
-from skdp.marginals.synthesis import (
-    DenoisedTables,
-    NoisyTables,
-    PublicUniforms,
-    sample_codes,
-    table_agreements,
-)
+from skdp.marginals._residuals import Measurement, workload_layout
+from skdp.marginals._synthetic_report import SyntheticReport, codes_of_rows, table_of_codes
 from skdp.utils._public import public_seed
-
-__all__ = ["SyntheticRows", "joined", "systematic_rows"]
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 

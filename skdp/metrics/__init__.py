@@ -14,10 +14,10 @@ from skdp.metrics._functions import (
     private_mean_absolute_error,
     private_mean_squared_error,
     private_r2_score,
+    private_report_by_group,
     private_roc_auc_score,
 )
 from skdp.metrics._regression_report import PrivateRegressionReport
-from skdp.metrics._report_by_group import private_report_by_group
 
 __all__ = [
     "CrossValidation",

@@ -10,8 +10,6 @@ from skdp.by_group import PrivateGroupBy
 from skdp.by_group._split_mixin import SplitMixin
 from skdp.estimator._results import long_format
 
-__all__ = ["ByGroupMixin", "GroupReports"]
-
 OF_GROUPS = (
     "this report is one of groups, and of all rows together nothing was released. Ask "
     "report.group_reports_, or leave out by= in a fit of its own."

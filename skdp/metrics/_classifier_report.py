@@ -9,17 +9,21 @@ from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import Table
 from skdp.kernel.applied._scores import ConfusionCells
 from skdp.metrics._by_group import ByGroupMixin
-from skdp.metrics._curves import CELLS, FINER, PLACES, bytes_of_a_column, release_curves
+from skdp.metrics._curves import (
+    CELLS,
+    FINER,
+    PLACES,
+    bytes_of_a_column,
+    logit_edges,
+    release_curves,
+)
 from skdp.metrics._rates import all_rates
 from skdp.metrics._report_methods import ReportMethods
 from skdp.metrics._scores import as_scores, scores_of, with_keys_of
-from skdp.metrics._strategy import logit_edges
 from skdp.table._levels import public_classes
 from skdp.table._target import coded_classes
 from skdp.utils._compat import Interval
 from skdp.utils._numbers import stores_parameters
-
-__all__ = ["PrivateClassifierReport"]
 
 CONFUSED = Step("confusion", at_most=0.1, of=(ConfusionCells,))
 ATTRIBUTES = "roc_auc", "brier_score", "log_loss"

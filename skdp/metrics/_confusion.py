@@ -7,15 +7,12 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import Table
 from skdp.kernel.applied._scores import ConfusionCells
-from skdp.metrics._numbers import MetricNumbers
-from skdp.metrics._rates import RATES, UNKNOWN, Rate
+from skdp.metrics._rates import RATES, UNKNOWN, MetricNumbers, Rate
 from skdp.metrics._scores import as_scores
 from skdp.table._levels import public_classes
 from skdp.table._target import coded_classes
 from skdp.utils._config import get_config
 from skdp.utils._numbers import stores_parameters
-
-__all__ = ["PrivateConfusionMatrix"]
 
 CELLS = Step("confusion", of=(ConfusionCells,))
 FEW = (

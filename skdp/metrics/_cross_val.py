@@ -22,8 +22,6 @@ from skdp.table._levels import public_classes
 from skdp.table._split_target import split_target
 from skdp.utils._warnings import untold, warn_together
 
-__all__ = ["CrossValidation", "cross_val_plan", "private_cross_val_score"]
-
 ALL, ALONE = "models and scores", "scores alone"
 PIECES = (
     "rows that are read in pieces go to a private model, which reads them as they are. Pass a "

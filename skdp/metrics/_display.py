@@ -10,8 +10,6 @@ from skdp.metrics._rates import rate_at
 from skdp.scales._column_noise import check_confidence, check_sampling
 from skdp.show._display import Display
 
-__all__ = ["PrivateClassifierDisplay"]
-
 KINDS = "roc", "calibration", "confusion"
 
 

@@ -17,21 +17,19 @@ from skdp.location._gaps import QuietTable
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._rank_release import release_quantiles
 from skdp.metrics._by_group import ByGroupMixin
-from skdp.metrics._loss_rates import (
+from skdp.metrics._rates import (
     ABSOLUTE,
     R2,
     SQUARED,
     Mean,
-    all_rates,
+    MetricNumbers,
     has_tail,
+    loss_rates,
     part_of_rows,
 )
-from skdp.metrics._numbers import MetricNumbers
 from skdp.metrics._scores import as_scores, with_keys_of
 from skdp.scales._column_noise import check_confidence, check_sampling
 from skdp.utils._numbers import stores_parameters
-
-__all__ = ["PrivateRegressionReport"]
 
 MIDDLE, RESIDUALS, COVERED = "target median", "residuals", "covered"
 SHARES = {MIDDLE: Fraction(1, 20), RESIDUALS: Fraction(3, 20), COVERED: Fraction(1, 20)}
@@ -308,7 +306,7 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
             )
         fitted = {"means_": means, "covered_": covered, "residual_curves_": residuals[1]}
         fitted["residual_quantiles_"] = residuals[0]
-        rates = all_rates(fitted)
+        rates = loss_rates(fitted)
         fitted["n_rows_"] = float(np.mean([mean.n for mean in means.values()]))
         fitted["metric_names_"] = list(rates)
         fitted["scores_"] = np.array([rate.value for rate in rates.values()])
@@ -321,7 +319,7 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
 
     def _rates(self):
         self._told()
-        return all_rates(vars(self))
+        return loss_rates(vars(self))
 
     def residual_interval(self, confidence=0.95, *, sampling=False):
         """Return intervals of ``residual_quantiles_``.

@@ -5,11 +5,16 @@ from itertools import pairwise
 import numpy as np
 
 from skdp.metrics._curves import middles
-from skdp.metrics._numbers import MetricNumbers
-from skdp.metrics._rates import RATES, all_rates, calibration, is_cut, is_tied, rate_at
+from skdp.metrics._rates import (
+    RATES,
+    MetricNumbers,
+    all_rates,
+    calibration,
+    is_cut,
+    is_tied,
+    rate_at,
+)
 from skdp.scales._column_noise import check_confidence, check_sampling
-
-__all__ = ["ReportMethods"]
 
 TENTH = 0.1  # of the way from a model that knows nothing to a perfect one
 CUT = (

@@ -15,15 +15,6 @@ from skdp.table._levels import public_classes
 from skdp.table._supervised import checked_target
 from skdp.utils._compat import safe_indexing
 
-__all__ = [
-    "LabelledRows",
-    "as_scores",
-    "probabilities_of",
-    "scores_of",
-    "with_keys",
-    "with_keys_of",
-]
-
 NO_PROBABILITIES = (
     "the model has no predict_proba and classes_, so it has no probabilities. Wrap it in "
     "sklearn.calibration.CalibratedClassifierCV, or pass scores between 0 and 1 to fit."

@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 
 from skdp.metrics._classifier_report import PrivateClassifierReport
 from skdp.metrics._curves import Curves
-from skdp.metrics._loss_rates import Mean
+from skdp.metrics._rates import Mean
 from skdp.metrics._regression_report import PrivateRegressionReport
 from skdp.model_selection._scorers import (
     AccuracyScorer,

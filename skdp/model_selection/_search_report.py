@@ -19,7 +19,7 @@ from skdp.model_selection._budgets import (
     plan_budget,
     private_steps,
 )
-from skdp.show._page import columns, row, table
+from skdp.show._display import columns, row, table
 from skdp.utils._renamed import Renamed, keeps_old_names
 
 STYLE = (

@@ -4,8 +4,7 @@ from html import escape
 
 from skdp.accounting import basic_composition, group_epsilon
 from skdp.contracts._chain import chain_problems, parts_of
-from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import BoundedStatistic, Core
+from skdp.contracts._contract import BoundedStatistic, Core, contract_of
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.pipeline._tree import spending, unfold
 

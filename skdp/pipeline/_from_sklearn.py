@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 import skdp
 from skdp.contracts._chain import parts_of
-from skdp.contracts._row_wise import qualified
+from skdp.contracts._contract import qualified
 
 BOOSTING = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoosting"
 

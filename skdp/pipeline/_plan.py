@@ -10,8 +10,7 @@ from sklearn.base import clone
 from skdp._unread import StepRows
 from skdp.accounting import Budget, Plan, PrivacyLedger, Step, mixed_budget, part_of
 from skdp.contracts._chain import chain_problems, parts_of
-from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import BoundedStatistic, Core, Released, Rows
+from skdp.contracts._contract import BoundedStatistic, Core, Released, Rows, contract_of
 from skdp.exceptions import PlanError
 from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.pipeline._tree import is_inside, prepared, spending, unfold

@@ -5,8 +5,7 @@ from functools import partial
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import Joined, Released, Rows
+from skdp.contracts._contract import Joined, Released, Rows, contract_of
 from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.pipeline._run import mapped, worker_copy
 from skdp.readers._tables import Tables

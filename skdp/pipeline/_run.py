@@ -12,9 +12,15 @@ from sklearn.frozen import FrozenEstimator
 
 from skdp._unread import StepRows, Unread, mapped_here
 from skdp.contracts._chain import parts_of
-from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import BoundedStatistic, Core, Joined, Released
-from skdp.contracts._row_wise import PARTS, qualified
+from skdp.contracts._contract import (
+    PARTS,
+    BoundedStatistic,
+    Core,
+    Joined,
+    Released,
+    contract_of,
+    qualified,
+)
 from skdp.denoising import Denoiser
 from skdp.denoising._auto import fit_denoiser
 from skdp.estimator._estimator import PrivateEstimator

@@ -4,8 +4,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from skdp.contracts._chain import leaves_of, parts_of
-from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import BoundedStatistic, Core, Joined
+from skdp.contracts._contract import BoundedStatistic, Core, Joined, contract_of
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.rowwise._map import by_rows
 from skdp.utils._compat import VisualBlock

@@ -16,8 +16,6 @@ from scipy.special import ndtr, ndtri
 from skdp.utils._compat import safe_indexing
 from skdp.utils._numbers import describe_parameter
 
-__all__ = ["FAMILIES", "Column", "PublicRows", "bounds_of", "family_of", "stated_columns"]
-
 N_TEST = 2000  # rows that models are judged on
 PLACE = 1.8, 1.2  # median of mean / sd of columns of some forty tables, and the sd of its logarithm
 

@@ -10,8 +10,6 @@ from types import SimpleNamespace
 
 import numpy as np
 
-__all__ = ["KINDS", "Measure", "in_rows", "inner", "kind_of", "predictor", "seen_by_last", "units"]
-
 
 @dataclass(frozen=True)
 class Measure:

@@ -9,8 +9,6 @@ from sklearn.isotonic import IsotonicRegression
 
 from skdp.utils._numbers import describe_parameter
 
-__all__ = ["epsilon_for", "n_rows_for", "smallest"]
-
 EPSILONS = 1e-3, 100.0
 FEWEST, START = 10, 1000
 

@@ -8,8 +8,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skdp.contracts._contract import Contract
-from skdp.contracts._kinds import Rows
+from skdp.contracts._contract import Contract, Rows
 from skdp.readers._columns import read_columns
 from skdp.readers._labels import Known
 from skdp.summary._columns import NUMBER

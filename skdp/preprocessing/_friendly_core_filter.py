@@ -7,8 +7,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.accounting import Budget, Plan
-from skdp.contracts._contract import Contract
-from skdp.contracts._kinds import Core, Rows
+from skdp.contracts._contract import Contract, Core, Rows
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.friendly import DistancePredicate, LocalCore, friendly_core, friendly_core_plan
 from skdp.friendly._core import row_bound

@@ -18,8 +18,7 @@ from skdp.additive._place import (
     target_place,
 )
 from skdp.additive._rules import FEW_UNKNOWN, rule_of_terms, share_of_labels
-from skdp.contracts._contract import Contract
-from skdp.contracts._kinds import Rows
+from skdp.contracts._contract import Contract, Rows
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.preprocessing._level_means import CLASS_MEANS, NUMBER_MEANS, class_means, number_means
 from skdp.table._batched import NamesOutMixin, transforms_tables

@@ -14,7 +14,7 @@ from skdp.location._public import bounds_vectors
 from skdp.location._quantiles import rank_rule
 from skdp.location._rank_release import release_quantiles
 from skdp.preprocessing._scalers import Scaler
-from skdp.readers._dated import Dated, calendars_of, in_dates
+from skdp.readers._calendar import Dated, calendars_of, in_dates
 from skdp.scales._column_noise import check_strength, column_budget
 from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows

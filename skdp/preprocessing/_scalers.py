@@ -6,8 +6,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skdp.contracts._contract import Contract
-from skdp.contracts._kinds import Rows
+from skdp.contracts._contract import Contract, Rows
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.kernel._plain import public, refuse
@@ -18,7 +17,7 @@ from skdp.location._column_estimator import (
     doubt_extremes,
     doubt_variance,
 )
-from skdp.readers._dated import calendars_of, in_dates
+from skdp.readers._calendar import calendars_of, in_dates
 from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
 from skdp.utils._numbers import stores_parameters

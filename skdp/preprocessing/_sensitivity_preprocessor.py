@@ -6,8 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.contracts._contract import Contract
-from skdp.contracts._kinds import BoundedStatistic, Rows
+from skdp.contracts._contract import BoundedStatistic, Contract, Rows
 from skdp.location._public import column_vector
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.readers._persons import extremes_of, means_of, representatives_of, sums_of

@@ -1,10 +1,13 @@
-"""Rows of an array or a memory map."""
+"""Rows in memory: of an array or a memory map, of a frame of pandas, polars or Arrow."""
+
+from functools import partial
+from operator import methodcaller
 
 import numpy as np
 
+from skdp.readers._calendar import calendar_of
+from skdp.readers._raw import library, no_rows, numbers, schema_of
 from skdp.readers._rows import Source
-
-__all__ = ["ArrayRows", "source"]
 
 
 class ArrayRows(Source):
@@ -61,12 +64,71 @@ class ArrayRows(Source):
         return np.asarray(self._X[indices], dtype=np.float64)
 
 
-def source(X):
-    """Return the rows of an array of numbers that have to be converted, block by block, else None.
+class FrameRows(Source):
+    """Rows of a frame that never is an array as a whole."""
 
-    None too for what scikit-learn looks at: arrays without rows or columns, and other types.
+    random_access = in_memory = True
+
+    def __init__(self, X):
+        schema = schema_of(X)
+        super().__init__(len(schema), n_rows=len(X))
+        self.names, self.decode = schema.names, _decoder(X, schema)
+        self._X, self._part = X, X.iloc if library(X) == "pandas" else X
+
+    def head(self):
+        """Return no rows of the frame."""
+        return no_rows(self._X)
+
+    def pieces(self):
+        """Yield (number of rows, part of the frame)."""
+        for start in range(0, len(self), step := self.shared_rows()):
+            raw = self._part[start : start + step]
+            yield len(raw), raw
+
+    def take(self, indices):
+        """Return the rows at ``indices`` as a float64 array."""
+        indices = np.asarray(indices, dtype=np.intp)
+        is_arrow = library(self._X) == "pyarrow"
+        raw = self._X.take(indices) if is_arrow else self._part[indices]
+        return self.decode(raw).astype(np.float64, copy=False)
+
+
+def _decoder(X, schema):
+    """Return what makes floats of parts of a frame; their types are its own, and not asked again.
+
+    Types that numpy does not have are read by :func:`skdp.readers._raw.numbers`.
     """
-    if type(X) not in (np.ndarray, np.memmap) or X.ndim != 2 or not X.size:
+    types = list(X.dtypes) if library(X) == "pandas" else [None]
+    if not all(map(_is_plain, types)):
+        return partial(numbers, schema)
+    single = all(dtype == np.float32 for dtype in types)
+    return methodcaller("to_numpy", dtype=np.float32 if single else np.float64)
+
+
+def _is_plain(dtype):
+    return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
+
+
+def source(X):
+    """Return the rows of what is converted block by block, None for what scikit-learn looks at.
+
+    Converted are arrays of narrow types, DataFrames of polars, and those of pandas with plain
+    numbers or dates. Others are left: arrays without entries, frames without columns, and in pandas
+    those without rows, and names that are no text, or come twice. With polars a row would tell
+    otherwise whether types that numpy does not have are refused.
+    """
+    if type(X) in (np.ndarray, np.memmap):
+        is_narrow = X.ndim == 2 and X.size and X.dtype.kind in "fiub" and X.dtype.itemsize <= 8
+        return ArrayRows(X) if is_narrow and X.dtype not in (np.float64, np.float32) else None
+    if type(X).__name__ != "DataFrame" or not X.shape[1]:
         return None
-    is_narrow = X.dtype.kind in "fiub" and X.dtype.itemsize <= 8
-    return ArrayRows(X) if is_narrow and X.dtype not in (np.float64, np.float32) else None
+    if library(X) == "polars":
+        return FrameRows(X) if all(schema_of(X).readable) else None
+    if not X.columns.is_unique:
+        return None
+    named = all(isinstance(name, str) for name in X.columns)
+    types = list(X.dtypes)
+    if any(map(calendar_of, types)):  # scikit-learn would refuse the types without rows alone
+        return FrameRows(X) if named and all(schema_of(X).readable) else None
+    plain = len(X) and all(_is_plain(dtype) and dtype.itemsize <= 8 for dtype in types)
+    return FrameRows(X) if plain and named else None

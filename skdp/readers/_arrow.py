@@ -3,12 +3,9 @@
 import sys
 from functools import partial
 
-from skdp.readers._frames import FrameRows
-from skdp.readers._parquet import StoredFile, groups_of
-from skdp.readers._parts import Part, PartRows, call_library
+from skdp.readers._array import FrameRows
+from skdp.readers._parts import Part, PartRows, StoredFile, call_library, groups_of
 from skdp.readers._raw import TableError, schema_of
-
-__all__ = ["source"]
 
 DATASET, FILE = "the dataset", "the ParquetFile"
 SCANNER = (

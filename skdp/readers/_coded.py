@@ -10,18 +10,6 @@ from skdp.readers._labels import Known, is_missing
 from skdp.readers._raw import schema_of
 from skdp.readers._rows import MappedRows, take
 
-__all__ = [
-    "LEVELS",
-    "AnyLevel",
-    "CodedRows",
-    "Coding",
-    "LevelBins",
-    "LevelLabels",
-    "LevelNumbers",
-    "LevelSigns",
-    "has_entries",
-]
-
 
 class Levels:
     """Levels of a column, at most ``n``.

@@ -7,21 +7,9 @@ from numbers import Real
 
 import numpy as np
 
-from skdp.readers._raw import Schema, TableError, from_calendar, library, readable, schema_of
+from skdp.readers._calendar import from_calendar
+from skdp.readers._raw import Schema, TableError, library, readable, schema_of
 from skdp.readers._rows import MappedRows, Source
-
-__all__ = [
-    "BlockEncoder",
-    "ColumnBlock",
-    "ColumnRows",
-    "Columns",
-    "MixedBlockEncoder",
-    "TableRows",
-    "has_text",
-    "numbers_of",
-    "read_columns",
-    "table_type",
-]
 
 SPARSE = (
     "X is sparse, and rows are read dense. Pass X.toarray(), of a frame X.sparse.to_dense(). Where "

@@ -9,8 +9,7 @@ from dask import delayed
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
-from skdp.readers._look import both_looks, both_sums, one_look
-from skdp.readers._loop import statistic_of
+from skdp.readers._loop import both_looks, both_sums, one_look, statistic_of
 from skdp.readers._raw import TableError, numbers, schema_of
 from skdp.readers._rows import Source, cut, take, without_weights_of
 from skdp.utils._threads import at_rows, one_thread, quiet
@@ -20,7 +19,6 @@ try:
 except ImportError:  # before dask 2024.12 a task is a tuple, in which keys stand for results
     Task = None
 
-__all__ = ["DaskRows", "source"]
 
 FAN_IN = 8
 KIND = (

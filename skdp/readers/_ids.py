@@ -4,17 +4,22 @@ from functools import partial
 
 import numpy as np
 
+from skdp.readers._array import FrameRows
 from skdp.readers._columns import Columns
-from skdp.readers._entries import ONE_EACH, STRANGE, arrays_of, entries_of, require_ids
-from skdp.readers._frames import FrameRows
-from skdp.readers._id_keys import keys_of, moments
+from skdp.readers._entries import (
+    ONE_EACH,
+    STRANGE,
+    arrays_of,
+    entries_of,
+    keys_of,
+    moments,
+    require_ids,
+)
 from skdp.readers._persons import Persons
 from skdp.readers._raw import library, numbers, schema_of
 from skdp.readers._rows import Source
 from skdp.readers._sources import source_of
 from skdp.readers._target import without_column
-
-__all__ = ["UnitCodes", "named_column", "persons_of", "split_numbers", "split_unit_ids"]
 
 MISSING = (
     "groups has missing entries: give every row an owner, or leave such rows out with "
@@ -51,7 +56,7 @@ class UnitCodes:
     -----
     Exact: keys of entries are compared, not their hashes. A hash of few bits would make one person
     of two, whose rows then count for more than one person may. Which rows are one person's is a
-    function of their entries and the type of the column alone: see :mod:`skdp.readers._id_keys`.
+    function of their entries and the type of the column alone: see :mod:`skdp.readers._entries`.
     """
 
     def __init__(self, *pieces):

@@ -10,17 +10,6 @@ from numbers import Integral, Real
 
 import numpy as np
 
-__all__ = [
-    "Known",
-    "are_labels",
-    "count_labels",
-    "is_missing",
-    "label_of",
-    "plain_key",
-    "plain_label",
-    "sorted_keys",
-]
-
 WHOLE = 2.0**53  # whole numbers below are themselves as floats
 AT_ONCE = 2**16  # labels that wait before they are added up
 NEAR = 2**16  # whole numbers no farther apart are found in a table

@@ -6,9 +6,7 @@ import numpy as np
 
 from skdp.mechanisms import _compiled
 from skdp.mechanisms._weighed import unit_of, weighed
-from skdp.readers._strips import strips
-
-__all__ = ["Levels", "order_of_floats", "places"]
+from skdp.readers._loop import strips
 
 WIDTH, TOP = 12, 52  # a window has 2^12 cells; the first one those of all signs and exponents
 MOST_WINDOWS = 2**8  # of a pass: 8 MB

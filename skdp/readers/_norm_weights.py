@@ -1,14 +1,13 @@
-"""Weights of rows by the norm of what the rows of a person add up to, for one release."""
+"""Rows with weights: kept in memory, or with weights by the norm of all rows of a person."""
 
 from copy import copy
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from skdp.readers._array import ArrayRows
 from skdp.readers._persons import GRAIN, WeighedRows, _rounded_up, without_weights
 from skdp.readers._rows import map_merge
-
-__all__ = ["CellsOfPersons", "weights_from_norms"]
 
 # --- the rows of each person one after the other, without a sort
 
@@ -112,3 +111,37 @@ def _with_weights(rows, weighed):
     view = copy(rows)
     view._rows = _with_weights(rows._rows, weighed)
     return view
+
+
+def array_of(rows):
+    """Return rows of numbers as an array, with their weights if they have some."""
+    plain, weights = without_weights(rows)
+    array = ArrayRows(np.concatenate(map_merge(plain, _listed, list.__add__)))
+    if weights is None:
+        return array
+    if len(array) != len(weights):
+        raise ValueError("a view of fewer rows has no weights of its own.")
+    return weights.with_rows(array)
+
+
+def blocks_by_weight(rows):
+    """Return what a view makes of the rows of each weight: {weight: [block, ...]}.
+
+    A row is given its weight before the view sees it, so that the view may leave rows out.
+    """
+    plain, weights = without_weights(rows)
+
+    def laid(start, stop):
+        return weights.weights[start:stop]
+
+    def statistic(start, block, c):
+        return [(int(one), plain._mapped(block[c == one])) for one in np.unique(c[c > 0])]
+
+    blocks = {}
+    for weight, block in map_merge(plain._rows, statistic, list.__add__, laid):
+        blocks.setdefault(weight, []).append(block)
+    return blocks
+
+
+def _listed(start, block):
+    return [block]

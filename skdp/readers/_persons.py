@@ -9,25 +9,9 @@ import numpy as np
 
 from skdp.mechanisms._weighed import weighed
 from skdp.readers._array import ArrayRows
-from skdp.readers._placed_keys import PlacedKeys
+from skdp.readers._loop import ViewStatistic
 from skdp.readers._rows import MappedRows, added, map_merge, no_rows
-from skdp.readers._some_rows import SomeRows
-from skdp.readers._statistics import ViewStatistic
-
-__all__ = [
-    "GRAIN",
-    "NoisyUnitCount",
-    "Persons",
-    "SampledRows",
-    "WeighedRows",
-    "extremes_of",
-    "means_of",
-    "representatives_of",
-    "sums_of",
-    "unweighted_rows",
-    "weighed_rows",
-    "without_weights",
-]
+from skdp.readers._some_rows import PlacedKeys, SomeRows
 
 # --- a sum over rows that count with weights, block by block
 

@@ -5,8 +5,6 @@ from functools import partial
 from skdp.readers._parts import Part, PartRows, call_library
 from skdp.readers._rows import without_weights_of
 
-__all__ = ["source"]
-
 QUERY = "the query of the LazyFrame"
 
 

@@ -6,22 +6,6 @@ import numpy as np
 
 from skdp.readers._calendar import calendar_of, from_calendar
 
-__all__ = [
-    "Schema",
-    "TableError",
-    "column_type",
-    "first_of",
-    "from_calendar",
-    "has_two_dimensions",
-    "kept",
-    "library",
-    "no_rows",
-    "numbers",
-    "readable",
-    "refuse_masked",
-    "schema_of",
-]
-
 COLUMNS = (
     "a piece of the table has other columns than the first, or one of another type: all pieces "
     "must have the same names, in one order, and types. Select and cast them before the fit."

@@ -8,12 +8,16 @@ from typing import Protocol
 import numpy as np
 from joblib import effective_n_jobs
 
-from skdp.readers._look import both_looks, one_look
-from skdp.readers._loop import CHANGED, merged, statistic_of, threaded
+from skdp.readers._loop import (
+    CHANGED,
+    ViewStatistic,
+    both_looks,
+    merged,
+    one_look,
+    statistic_of,
+    threaded,
+)
 from skdp.readers._raw import TableError
-from skdp.readers._statistics import ViewStatistic
-
-__all__ = ["MappedRows", "Rows", "Source", "map_merge", "rows_of", "take", "weighed_sum"]
 
 BLOCK_BYTES = 2**24
 SHARED_BYTES = 2**21  # of a block that threads share, at least: to start them takes 0.3 ms

@@ -7,8 +7,6 @@ import numpy as np
 from skdp.readers._raw import library
 from skdp.readers._rows import Source
 
-__all__ = ["SomeRows", "TableBlock", "mask_rows"]
-
 
 class TableBlock:
     """An array or a frame, whose rows are found by their places."""
@@ -102,3 +100,56 @@ class SomeRows(Source):
 def _of_some(statistic, start, block, laid):
     first, places, others = laid
     return statistic(first, block[places], *others)
+
+
+GATHERED_BYTES = 2**26
+
+
+def takes(rows, groups):
+    """Yield the rows of one group of indices after the other.
+
+    A source that has to be read from its beginning gathers as many groups in one pass as fit into
+    64 MB.
+    """
+    most = GATHERED_BYTES // (8 * max(1, rows.n_features))
+    waiting, size = [], 0
+    for group in groups:
+        if waiting and (rows.random_access or size + len(group) > most):
+            yield from _taken(rows, waiting)
+            waiting, size = [], 0
+        waiting.append(group)
+        size += len(group)
+    yield from _taken(rows, waiting)
+
+
+def _taken(rows, groups):
+    if groups:
+        block = rows.take(np.concatenate(groups))
+        yield from np.split(block, np.cumsum([len(group) for group in groups])[:-1])
+
+
+BEYOND = 2**60  # numbers of no row
+
+
+class PlacedKeys:
+    """Keys of some rows of a table, which stay what they are in the whole table."""
+
+    def __init__(self, coins, places, n_rows):
+        self._coins, self.places, self._n_rows = coins, places, n_rows
+
+    def among_all(self, chosen):
+        """Return which rows of the whole table are the chosen ones of these."""
+        mask = np.zeros(self._n_rows, dtype=bool)
+        mask[self.places] = chosen
+        return mask
+
+    def keys(self, start, stop, use=""):
+        """Return the keys of rows, as :meth:`skdp.mechanisms.RowKeys.keys`."""
+        places, first = self.places[start:stop], max(start, len(self.places))
+        keys = self._coins.keys(0, 0, use)
+        if len(places):
+            low = int(places[0])
+            keys = self._coins.keys(low, int(places[-1]) + 1, use)[places - low]
+        if first < stop:
+            keys = np.append(keys, self._coins.keys(BEYOND + first, BEYOND + stop, use))
+        return keys

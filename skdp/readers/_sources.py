@@ -1,15 +1,51 @@
 """Which source reads a table; nothing is imported that the caller has not imported."""
 
+from functools import partial
 from importlib import import_module
 from pathlib import PurePath
 
-from skdp.readers._batches import ONE_SHOT, BatchRows
-from skdp.readers._raw import has_two_dimensions, refuse_masked
+from joblib import effective_n_jobs
+
+from skdp.readers._raw import has_two_dimensions, kept, no_rows, numbers, refuse_masked, schema_of
 from skdp.readers._rows import Source
 from skdp.utils._config import get_config
 from skdp.utils._threads import quiet
 
-__all__ = ["BROKEN", "converted", "source_of"]
+ONE_SHOT = (
+    "X is an iterator or a stream, which can be read only once, and a fit reads its rows several "
+    "times. Pass a list of batches, an object whose __iter__ starts anew each time, a Table of "
+    "Arrow, the path of parquet files, or for other files polars.scan_csv(path) and the like."
+)
+
+
+class BatchRows(Source):
+    """Rows of the batches of an iterable: arrays of two dimensions, or frames, of one schema."""
+
+    def __init__(self, batches, first):
+        schema = schema_of(first)
+        super().__init__(len(schema))
+        self.names, self._batches, self._head = schema.names, batches, no_rows(first)
+        self.decode = partial(numbers, schema)
+
+    def head(self):
+        """Return no rows of the first batch."""
+        return self._head
+
+    def pieces(self):
+        """Yield (number of rows, batch): a copy where batches wait for threads.
+
+        Else an iterable that fills one array again and again, as readers do to save memory, would
+        have its last rows counted several times.
+        """
+        threads = effective_n_jobs(None) > 1
+        for batch in self._batches:
+            yield self._checked(batch, threads)
+
+    @staticmethod
+    def _checked(batch, keep):
+        schema_of(batch)  # a table
+        return len(batch), kept(batch) if keep else batch
+
 
 BROKEN = (
     'X could not be read to its end. Under invalid_rows="ignore" nothing more is told: read it '
@@ -22,11 +58,7 @@ READERS = {
     "polars": "skdp.readers._polars",
     "pyarrow": "skdp.readers._arrow",
 }
-IN_MEMORY = {
-    "numpy": "skdp.readers._array",
-    "pandas": "skdp.readers._frames",
-    "polars": "skdp.readers._frames",
-}
+IN_MEMORY = dict.fromkeys(("numpy", "pandas", "polars"), "skdp.readers._array")
 
 
 def source_of(X):
@@ -38,7 +70,7 @@ def source_of(X):
         return X
     refuse_masked(X)
     if _is_path(X) or (isinstance(X, list | tuple) and X and all(map(_is_path, X))):
-        return import_module("skdp.readers._paths").source(X)
+        return import_module("skdp.readers._parts").source(X)
     source = _read_by(READERS, X)
     return _of_batches(X) if source is None else source
 

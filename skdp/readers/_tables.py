@@ -18,8 +18,6 @@ from skdp.readers._rows import Source
 from skdp.readers._some_rows import SomeRows, TableBlock
 from skdp.readers._sources import source_of
 
-__all__ = ["DecodedTable", "Tables", "columns_of", "tables_of"]
-
 TYPES = (
     "a piece of the table has other columns than the first, or columns of other types, which would "
     "decide on what a step makes of them: give all pieces the same names and types, for instance "

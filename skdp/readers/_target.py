@@ -7,22 +7,11 @@ from functools import partial
 import numpy as np
 
 from skdp.mechanisms import finite_rows
-from skdp.readers._batches import BatchRows
 from skdp.readers._columns import Columns
 from skdp.readers._labels import are_labels, is_missing
 from skdp.readers._raw import TableError, kept, library, refuse_masked, schema_of
 from skdp.readers._rows import MappedRows, Source, rows_of, take
-
-__all__ = [
-    "Kind",
-    "PairRows",
-    "PairSplitter",
-    "PairedBatches",
-    "SourceWithTarget",
-    "TargetRows",
-    "TargetSplitter",
-    "column_of",
-]
+from skdp.readers._sources import BatchRows
 
 JOINED_BYTES = 2**21  # of a block
 OF_X, OF_Y, OUTSIDE = 1, 2, 4  # bits of faults

@@ -11,8 +11,6 @@ from skdp.readers._rows import Source
 from skdp.readers._some_rows import SomeRows, TableBlock
 from skdp.readers._tables import DecodedTable, Tables
 
-__all__ = ["Meeting"]
-
 
 class Meeting:
     """Fits in threads of their own, of which one runs at a time, until all wait for rows.

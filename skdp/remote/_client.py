@@ -11,12 +11,20 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import quote, urlsplit
 
 from skdp.accounting import PrivacyLedger
-from skdp.remote._estimators import ANNEX, as_json, refuse_annex
-from skdp.remote._handles import CONSTANT, Line, NeedsRows, Withheld, is_same, request, view_of
-from skdp.remote._registry import registry
-from skdp.remote._wire import sent
-
-__all__ = ["RemoteTable", "connect"]
+from skdp.remote._wire import (
+    ANNEX,
+    CONSTANT,
+    Line,
+    NeedsRows,
+    Withheld,
+    as_json,
+    is_same,
+    refuse_annex,
+    registry,
+    request,
+    sent,
+    view_of,
+)
 
 # Answered by None: they wait for the next request, as a view does, whose number is known.
 NOTES = {"decide", "doubt", "doubt_fit"}

@@ -16,12 +16,9 @@ from itertools import count
 from pathlib import Path
 
 import skdp
-from skdp.remote._http import bounded_http, parts_of
-from skdp.remote._registry import load, registry
 from skdp.remote._session import MOST_LINE, brief, noted
+from skdp.remote._wire import bounded_http, load, parts_of, registry
 from skdp.remote._workers import Workers
-
-__all__ = ["Door", "serve"]
 
 LOG = logging.getLogger("skdp.remote")
 EXTRA = "the server of skdp.remote needs uvicorn: pip install 'skdp[serve]'"

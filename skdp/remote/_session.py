@@ -13,8 +13,6 @@ from skdp.kernel._table import Table
 from skdp.remote._wire import heard, sent
 from skdp.utils._config import get_config
 
-__all__ = ["MOST_LINE", "TOLD", "Session", "brief", "noted", "refusal"]
-
 MOST_LINE, MOST_VIEWS, MOST_TEXT, MOST_TOGETHER = 2**27, 10_000, 2000, 100
 MOST_NOTED, MOST_ITEMS, MOST_WORD = 2000, 20, 40  # of a log: characters, of a list, of a text in it
 TOLD = "about", "budget", "heads", "n", "n_features", "q"  # of a view at once: short, and they stay

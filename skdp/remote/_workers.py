@@ -28,17 +28,22 @@ from skdp.kernel._sums import Count
 from skdp.kernel._table import made_table
 from skdp.mechanisms import make_entropy
 from skdp.readers._levels import Levels
-from skdp.remote._estimators import as_json, classes, estimator_of, refuse_annex, refuse_long
-from skdp.remote._handles import request
 from skdp.remote._holdings import Holding, Limits
 from skdp.remote._session import MOST_LINE, Session, refusal
-from skdp.remote._wire import heard, sent
+from skdp.remote._wire import (
+    as_json,
+    classes,
+    estimator_of,
+    heard,
+    refuse_annex,
+    refuse_long,
+    request,
+    sent,
+)
 from skdp.table._groups import without_groups
 from skdp.table._weights import weighted_persons, without_weights
 from skdp.utils._config import config_context
 from skdp.utils._threads import quiet
-
-__all__ = ["Workers"]
 
 SCRATCH = 2**25 - 2**16  # bytes: up to 2^25, malloc of glibc can be told to keep them
 NO_TARGET = "this estimator needs a target. Pass the name of its column, for instance y='income'"

@@ -22,7 +22,7 @@ def least_error_strategy(gram, gain):
         tr G X^-1 + sum of v_b X_bb >= 2 tr S,  with equality for X = B^-1 S B^-1,
 
     so ``(tr S)^2 / sum v <= least error <= tr S max X_bb``: weights of long columns grow until both
-    ends meet, as in :func:`skdp.marginals._strategy.range_strategy`, which measures the number of
+    ends meet, as in :func:`skdp.marginals._residuals.range_strategy`, which measures the number of
     rows by itself. Public numbers only.
     """
     v, best = np.ones(len(gram)), None

@@ -8,7 +8,7 @@ import numpy as np
 from skdp.mechanisms import _compiled
 from skdp.mechanisms._norms import blocks
 from skdp.readers import map_merge
-from skdp.readers._strips import strips
+from skdp.readers._loop import strips
 
 SMALLEST, LARGEST = 2.0**-900, 2.0**900
 

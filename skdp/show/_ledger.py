@@ -10,25 +10,7 @@ from functools import lru_cache
 from html import escape
 from typing import NamedTuple
 
-from skdp.show._ledger_display import LedgerDisplay
-from skdp.show._page import AsJson, columns, data_frame, row, table
-
-__all__ = [
-    "Entry",
-    "LedgerView",
-    "Line",
-    "Lines",
-    "Spending",
-    "as_float",
-    "as_html",
-    "as_number",
-    "as_text",
-    "plain",
-    "sizes_of",
-    "state_of",
-    "text_of",
-    "with_note",
-]
+from skdp.show._display import AsJson, LedgerDisplay, columns, data_frame, row, table
 
 COLUMNS = ["time", "kind", "what", "note", "epsilon", "delta", "takes", "left"]
 COLUMNS += ["epsilon_left", "delta_left", "unit", "amount", "failure", "seeded", "pid"]
@@ -64,6 +46,12 @@ def plain(text):
     """Return a text on one line, without what steers a terminal or turns the writing around."""
     text = " ".join(str(text).split())
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def part(first, cost):
+    """Return the part of the capacity, which the ``first`` entry holds, that a cost takes."""
+    whole = first.amount, first.failure
+    return as_float(max(c / b for c, b in zip(cost, whole, strict=True) if b))
 
 
 def as_float(number):
@@ -309,3 +297,57 @@ def sizes_of(asked, left):
         for each in (asked, left)
     )
     return f"It asks for {asked}, and {left} is left. "
+
+
+@dataclass(frozen=True)
+class UnitsReport(AsJson):
+    """What a ledger of several units holds at one instant: as text, HTML, JSON or a frame."""
+
+    ledger: str  # its repr: capacities and path
+    latched: bool  # whether a refusal waits to be acknowledged
+    entries: tuple  # tuple of Entry: all lines; a fit has one in each account that it uses up
+    # dict of str to LedgerReport: the account of each unit that is promised something, "row" or
+    # "group"
+    units: dict
+    unclaimed: dict  # dict of str to str: what is said of a unit that is promised nothing
+
+    @property
+    def spent(self):
+        """The running totals, a dict of :class:`Spending` by unit."""
+        return {unit: report.spent for unit, report in self.units.items()}
+
+    @property
+    def remaining(self):
+        """What is left, a dict of :class:`Spending` by unit: for a fit that protects this unit."""
+        return {unit: report.remaining for unit, report in self.units.items()}
+
+    def __str__(self):
+        lines = [self.ledger, *[f"  {LATCHED}"] * self.latched]
+        for unit, report in self.units.items():
+            lines += [f"  {NEIGHBOURS[unit]}:", *as_text(report).split("\n")[1:]]
+        return "\n".join(lines + [f"  {NEIGHBOURS[u]}: {x}" for u, x in self.unclaimed.items()])
+
+    def _repr_html_(self):
+        parts = [as_html(report) for report in self.units.values()]
+        parts += [f"<p class=warn>{NEIGHBOURS[u]}: {x}</p>" for u, x in self.unclaimed.items()]
+        return f"{STYLE}<div class=skdp-ledger>{''.join(parts)}</div>"
+
+    def to_dict(self):
+        """Return the report as plain values.
+
+        ``ledger``, ``latched``, ``units`` and ``unclaimed``.
+        """
+        units = {unit: report.to_dict() for unit, report in self.units.items()}
+        facts = {"ledger": self.ledger, "latched": self.latched}
+        return facts | {"units": units, "unclaimed": self.unclaimed}
+
+    def to_frame(self):
+        """Return the lines of all accounts as a table of pandas, with a column ``account``."""
+        import pandas as pd
+
+        frames = [report.to_frame().assign(account=u) for u, report in self.units.items()]
+        return pd.concat(frames).sort_index(kind="stable")
+
+    def plot(self, unit, ax=None, *, x="time"):
+        """Plot the account of a unit, as :meth:`LedgerReport.plot` does."""
+        return self.units[unit].plot(ax, x=x)

@@ -1,14 +1,12 @@
 """What a ledger can still pay for, and what it has promised, in plain words."""
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from numbers import Integral
 from typing import NamedTuple
 
-from skdp.show._ledger import as_float
-
-__all__ = ["LedgerPlan", "LedgerPlanning", "PlannedFit", "Share"]
+from skdp.show._ledger import part
+from skdp.show._summary import advantage, percent
 
 WHOM = {
     "row": ("everybody who is one row of the table", "that row was"),
@@ -186,13 +184,13 @@ class LedgerPlanning:
         first, left = report.entries[0], report.remaining
         whom, it = WHOM[unit]
         epsilon, delta = float(first.epsilon), float(first.delta)
-        guess = _percent(_best_guess(epsilon, delta))
+        guess = percent((1 + advantage(epsilon, delta)) / 2)
         text = PROMISE.format(whom=whom, it=it, guess=guess, epsilon=epsilon, delta=delta)
         charged = [entry for entry in report.entries[1:] if entry.kind == "charge"]
         refused = sum(entry.kind == "refused" for entry in report.entries[1:])
         kinds = Counter(entry.what for entry in charged)
         what = ", ".join(name if n == 1 else f"{name} ({n} times)" for name, n in kinds.items())
-        used = _percent(1 - left.fraction)
+        used = percent(1 - left.fraction)
         text += CONDITION + USED.format(
             n=_fits(len(charged)), used=used, what=f", for: {what}" if what else ""
         )
@@ -218,25 +216,8 @@ def _tried(ledger, budgets, unit):
         reason = "; ".join(text for text in told if text) or closed
         if not reason:
             used = {a: tuple(map(sum, zip(used[a], costs[a], strict=True))) for a in used}
-        yield _part(first, costs[unit]), 1 - _part(first, used[unit]), not reason, reason
-
-
-def _part(first, cost):
-    """Return the part of what was promised that a cost is."""
-    whole = first.amount, first.failure
-    return as_float(max(c / b for c, b in zip(cost, whole, strict=True) if b))
+        yield part(first, costs[unit]), 1 - part(first, used[unit]), not reason, reason
 
 
 def _fits(n):
     return "one fit was" if n == 1 else f"{n} fits were"
-
-
-def _best_guess(epsilon, delta):
-    """Return how often the best guess is right whether somebody is there, at most."""
-    odds = math.exp(-epsilon)
-    return (1 + min(1.0, (1 - odds + 2 * delta * odds) / (1 + odds))) / 2
-
-
-def _percent(part):
-    """Return a part in per cent, rounded up to one digit."""
-    return f"{min(math.ceil(1000 * part) / 10, 100):g} %"

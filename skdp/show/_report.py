@@ -4,11 +4,8 @@ import math
 from html import escape
 from itertools import groupby
 
-from skdp.show._page import AsJson, bullets, data_frame, row, table
-from skdp.show._registry import registry_entry
-from skdp.show._summary import condition, report_summary
-
-__all__ = ["PlanView", "ReportView", "table_html"]
+from skdp.show._display import AsJson, bullets, data_frame, row, table
+from skdp.show._summary import condition, registry_entry, report_summary
 
 _STYLE = (
     "<style scoped>.skdp{font:13px system-ui,sans-serif;max-width:46em}.skdp table{border-collapse:"

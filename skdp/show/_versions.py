@@ -5,8 +5,6 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-__all__ = ["show_versions"]
-
 _PACKAGES = (
     "skdp",
     "scikit-learn",

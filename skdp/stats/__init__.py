@@ -19,8 +19,7 @@ from skdp.stats._mean_tests import (
 from skdp.stats._power import epsilon_for, expected_power, n_rows_for
 from skdp.stats._rank_tests import private_kruskal, private_ks_2samp, private_mannwhitneyu
 from skdp.stats._result import ConfidenceInterval, TestResult
-from skdp.stats._survival import PrivateSurvival
-from skdp.stats._survival_display import SurvivalDisplay
+from skdp.stats._survival import PrivateSurvival, SurvivalDisplay
 
 __all__ = [
     "ConfidenceInterval",

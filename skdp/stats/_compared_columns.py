@@ -10,10 +10,9 @@ from skdp.kernel._histograms import HistogramCounts
 from skdp.kernel._views import TheseColumns
 from skdp.location._public import bounds_vectors
 from skdp.mechanisms._exact import exact
-from skdp.stats._laws import CLEAR, means
+from skdp.stats._laws import CLEAR, means, share_of_arm, sparse
 from skdp.stats._result import FEW, Around
 from skdp.stats._search import find_ranks, find_windows
-from skdp.stats._table_laws import share_of_arm, sparse
 from skdp.stats._tests import (
     SPARSE,
     SUMS,
@@ -26,8 +25,6 @@ from skdp.stats._tests import (
     released_cells,
     unknown,
 )
-
-__all__ = ["CHILDREN", "COUNTS", "MOST_COLUMNS", "ComparedColumns"]
 
 MOST_COLUMNS = 2**10  # of a kind
 CHILDREN = {kind: Step(kind, "child", times=MOST_COLUMNS) for kind in ("ranks", "means")}

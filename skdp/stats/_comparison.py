@@ -17,8 +17,6 @@ from skdp.table._target import Selection, coded_classes, coded_columns
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateComparison"]
-
 LABELS = 0.1  # of the budget, for groups and levels that are not public
 MEASURES = (
     "measures must be None, a list of columns, or a dict {column: 'ranks', 'means' or 'counts'}. "

@@ -10,14 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.accounting import Budget, Plan
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.stats._laws import CLEAR, Rates, cramers_v, sparse
 from skdp.stats._result import FEW, ConfidenceInterval
-from skdp.stats._table_laws import Rates, cramers_v, sparse
-from skdp.stats._tests import CELLS, CLEAR, SPARSE, cell_result, codes_axis, released_cells, unknown
+from skdp.stats._tests import CELLS, SPARSE, cell_result, codes_axis, released_cells, unknown
 from skdp.table._target import Selection, coded_classes, coded_columns
 from skdp.utils._compat import Interval
 from skdp.utils._numbers import stores_parameters
-
-__all__ = ["PrivateContingencyTable"]
 
 LABELS = 0.1  # of the budget, for labels that are not public
 NUMBERS = (

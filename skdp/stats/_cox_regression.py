@@ -21,8 +21,6 @@ from skdp.table._target import coded_classes
 from skdp.utils._compat import Interval
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateCoxRegression"]
-
 DURATIONS = (
     "durations are needed: pass fit(X, event_observed, durations), or duration_col='column of X'."
 )

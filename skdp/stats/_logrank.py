@@ -8,13 +8,10 @@ from skdp.accounting import Step
 from skdp.kernel.applied._scores import ScoreCells
 from skdp.stats._logrank_laws import Residuals
 from skdp.stats._result import FEW, TestResult, Whole, p_value
-from skdp.stats._survival_input import NOT_FOUND, OfTimes
+from skdp.stats._survival_input import COUNTS, NOT_FOUND, OfTimes, release_counts
 from skdp.stats._tests import DROWNED, MOSTLY_NOISE, POWER, unknown
-from skdp.stats._time_bins import COUNTS, release_counts
 from skdp.utils._compat import StrOptions
 from skdp.utils._numbers import stores_parameters
-
-__all__ = ["private_logrank_test"]
 
 FIRST = 0.3  # of what is left, for events by group
 BINS = 32

@@ -8,11 +8,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtrc, ndtri
 
+from skdp.kernel.applied._scores import GAIN
 from skdp.stats._laws import CLEAR, PARTS
+from skdp.stats._survival_input import cells_of_times
 from skdp.stats._survival_laws import SurvivalCurve
-from skdp.stats._time_bins import GAIN, cells_of_times
-
-__all__ = ["BLOCKS", "HazardRatio", "Hazards", "Residuals"]
 
 BLOCKS = 8  # of bins, in which shares at risk are taken to be constant
 INCREMENTS = 0.25  # weight of the squares of residuals by block, beside those of their sum
@@ -26,7 +25,7 @@ class Residuals:
 
     The residual of a row is its event less the pooled hazard until its time, both until that
     hazard is 1, or the rows at risk of a group are lost in noise: the released shares at risk of
-    later bins say nothing. ``counts``: :class:`skdp.stats._time_bins.Counts` of k groups.
+    later bins say nothing. ``counts``: :class:`skdp.stats._survival_input.Counts` of k groups.
     """
 
     counts: object

@@ -3,8 +3,6 @@
 from skdp.stats._samples import compared, differences, finite, public, single
 from skdp.stats._tests import MeanTest
 
-__all__ = ["private_f_oneway", "private_ttest_1samp", "private_ttest_ind", "private_ttest_rel"]
-
 
 def private_ttest_ind(
     a,

@@ -8,7 +8,8 @@ from scipy.special import ndtr, ndtri
 
 from skdp.accounting import Budget
 from skdp.kernel.applied._entry_scores import COUNT
-from skdp.metrics._strategy import prefix_strategy
+from skdp.kernel.applied._scores import GAIN
+from skdp.metrics._curves import prefix_strategy
 from skdp.stats._logrank import BINS, FIRST
 from skdp.stats._logrank_laws import Residuals
 from skdp.stats._search import (
@@ -20,10 +21,8 @@ from skdp.stats._search import (
     Z,
     reach_of,
 )
-from skdp.stats._time_bins import GAIN, Counts
+from skdp.stats._survival_input import Counts
 from skdp.utils._numbers import describe_parameter
-
-__all__ = ["epsilon_for", "expected_power", "n_rows_for"]
 
 MOST_ROWS, MOST_EPSILON = 1e12, 1e4
 WIDER = 1.25  # windows that are found beside those of the formula, measured at 500 rows

@@ -3,8 +3,6 @@
 from skdp.stats._samples import compared, public
 from skdp.stats._tests import DistanceTest, RankTest
 
-__all__ = ["private_kruskal", "private_ks_2samp", "private_mannwhitneyu"]
-
 
 def private_mannwhitneyu(
     x,

@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-__all__ = ["Around", "ConfidenceInterval", "OfMean", "TestResult", "Whole", "p_value"]
-
 LEVEL = 0.05
 MOST_DF = 1e6  # a normal law from here on
 FEW = "no conclusion: too few rows for this budget. Use a larger epsilon or more rows."

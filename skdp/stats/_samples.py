@@ -6,18 +6,6 @@ import numpy as np
 
 from skdp.utils._config import get_config
 
-__all__ = [
-    "binary",
-    "compared",
-    "differences",
-    "finite",
-    "fitted",
-    "of_counts",
-    "public",
-    "sample",
-    "single",
-]
-
 PUBLIC = "alternative", "bounds", "tails", "epsilon", "delta", "random_state", "ledger"
 
 ONE_DIMENSION = (

@@ -13,8 +13,6 @@ from skdp.kernel._sums import Count
 from skdp.kernel.applied._entry_scores import COUNT, Scores
 from skdp.location._public import bounds_vectors
 
-__all__ = ["Found", "find_ranks", "find_windows", "reach_of", "search_steps"]
-
 ROWS = Step("rows", at_most=0.015, of=(Count,))
 SEARCH = Step("search", "child", at_most=0.4)
 BEYOND = Step("rows beyond the window", at_most=0.08, of=(EdgeCells,))  # of a single sample

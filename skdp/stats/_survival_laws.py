@@ -9,8 +9,6 @@ from scipy.special import ndtri
 
 from skdp.stats._laws import CLEAR, normals
 
-__all__ = ["SurvivalCurve", "rising"]
-
 DRAWS = 2000  # of the law of the largest deviation of a curve
 LEAST = 1e-12
 
@@ -39,7 +37,7 @@ class SurvivalCurve:
 
     @classmethod
     def of(cls, counts, group):
-        """Return the curve of one group of :class:`skdp.stats._time_bins.Counts`."""
+        """Return the curve of one group of :class:`skdp.stats._survival_input.Counts`."""
         noise = counts.event_noise, counts.other_noise
         return cls(counts.edges, counts.events[group], counts.others[group], *noise)
 

@@ -15,37 +15,21 @@ from skdp.location._public import bounds_vectors
 from skdp.stats._laws import (
     CLEAR,
     GroupSums,
+    Rates,
+    chi_squared,
+    cramers_v,
     distance_of_groups,
     f_of_means,
     means,
     rank_difference,
     ranks_of_groups,
+    sparse,
 )
 from skdp.stats._result import FEW, Around, OfMean, TestResult, Whole, p_value
 from skdp.stats._search import find_ranks, find_windows, search_steps
-from skdp.stats._table_laws import Rates, chi_squared, cramers_v, sparse
 from skdp.table._target import coded_classes
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
-
-__all__ = [
-    "CELLS",
-    "SUMS",
-    "CellTest",
-    "DistanceTest",
-    "MeanTest",
-    "RankTest",
-    "cell_result",
-    "codes_axis",
-    "columns_of",
-    "distance_result",
-    "group_sums",
-    "mean_result",
-    "rank_result",
-    "rate_result",
-    "released_cells",
-    "unknown",
-]
 
 SUMS = Step("sums by group", of=(ScoreMoments,))
 CELLS = Step("cells", of=(HistogramCounts,))

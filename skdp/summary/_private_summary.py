@@ -12,8 +12,7 @@ from skdp.by_group._split_mixin import SplitMixin
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import long_format
 from skdp.kernel._table import Table
-from skdp.marginals._frames import text_names
-from skdp.marginals._types import column_types
+from skdp.marginals._frames import column_types, text_names
 from skdp.readers._calendar import Calendar
 from skdp.readers._coded import has_entries
 from skdp.readers._columns import (
@@ -26,15 +25,12 @@ from skdp.readers._columns import (
 from skdp.readers._raw import schema_of
 from skdp.readers._sources import source_of
 from skdp.scales._column_noise import level_of_each
-from skdp.summary._columns import JUDGED, TEXT
+from skdp.summary._columns import JUDGED, TEXT, cell_of, frame_of, html_of, joined_frames, text_of
 from skdp.summary._release import release_columns, summary_events, summary_steps
-from skdp.summary._show import cell_of, frame_of, html_of, joined_frames, text_of
 from skdp.table._schema import NO_ROWS, look_at, typed_rows
 from skdp.utils._compat import Interval
 from skdp.utils._config import get_config
 from skdp.utils._numbers import stores_parameters
-
-__all__ = ["PrivateSummary"]
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 CLEAR = 4.0  # noises: a number of rows that is clear of them

@@ -20,8 +20,6 @@ from skdp.scales._column_noise import ColumnNoise
 from skdp.summary._columns import BOOL, JUDGED, NUMBER, TEXT, LabelColumn, NumberColumn
 from skdp.table._target import Selection
 
-__all__ = ["release_columns", "summary_events", "summary_steps"]
-
 COUNT = Step("row count", at_most=0.01, of=(RowsWithEntries,))
 COMMON, SURE = 0.05, 1.5  # texts of such a part of all rows are found, with so many noises to spare
 NAMES = 0.04, 0.45  # share of the budget that finds them, at least and at most

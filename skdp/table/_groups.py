@@ -15,7 +15,7 @@ from skdp.kernel._persons import (
     present_rows,
     rows_of_persons,
 )
-from skdp.readers._frames import FrameRows
+from skdp.readers._array import FrameRows
 from skdp.readers._ids import named_column, persons_of, split_unit_ids
 from skdp.readers._persons import NoisyUnitCount, weighed_rows
 from skdp.readers._target import without_column

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from skdp.readers._array import FrameRows
 from skdp.readers._columns import Columns
-from skdp.readers._frames import FrameRows
 from skdp.readers._ids import named_column, split_numbers
 from skdp.readers._persons import Persons
 from skdp.readers._raw import library

@@ -6,9 +6,8 @@ import pytest
 from skdp import PrivateSearchCV
 from skdp.audit import conditional_sensitivity, non_interference, private_estimator_checks
 from skdp.audit._checks import CHECKS
-from skdp.audit._draw import AuditRandom
+from skdp.audit._draw import AuditRandom, Sample
 from skdp.audit._pairs import Pair, draw_pair
-from skdp.audit._samples import Sample
 from skdp.exceptions import AuditFailure
 from tests._estimators import COMPOSED, _frame, _polars, _rows
 from tests.audit._broken_too import ClassesFromData, SoundClassifier, TargetsUnclipped

@@ -13,10 +13,10 @@ from skdp.accounting import Plan, Step
 from skdp.audit import CannedCurator, conditional_sensitivity
 from skdp.audit._pairs import Pair
 from skdp.audit._sensitivity import examine_pair
-from skdp.audit._transcript import Script, check_replay, exactly, squared_distance
+from skdp.audit._transcript import Script, exactly, squared_distance
 from skdp.base import count_rows
 from skdp.exceptions import AuditFailure
-from tests._curators import GAUSSIAN, canned
+from tests._curators import GAUSSIAN, canned, check_replay
 from tests._estimators import ESTIMATORS, EXPENSIVE
 from tests.audit._broken import BoxForBall, ExactCentre, NoClip, SoundMean, StopsEarly
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from skdp.base import Release
-from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import Released, Rows
+from skdp.contracts._contract import Released, Rows, contract_of
 from skdp.denoising import (
     AutoDenoiser,
     BayesDenoiser,

@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.audit._transcript import CannedCurator, check_replay, moves
+from skdp.audit._transcript import CannedCurator, moves
 from skdp.friendly import DistancePredicate, LocalCore
 from skdp.friendly._average import core_mean, friendly_average
 from skdp.friendly._filters import tail_margin
 from skdp.kernel.pairs._soft_core import GRID_BITS
 from skdp.readers import ArrayRows
+from tests._curators import check_replay
 
 ZCDP = Budget.zcdp(2.0, 1e-6)
 

@@ -7,12 +7,13 @@ from sklearn.base import clone
 import skdp
 from skdp import FriendlyCoreFilter, PrivateMean, make_private_pipeline
 from skdp.audit import CannedCurator
-from skdp.audit._transcript import FixedKeys, check_replay
+from skdp.audit._transcript import FixedKeys
 from skdp.contracts._chain import chain_problems
-from skdp.contracts._kinds import Core
+from skdp.contracts._contract import Core
 from skdp.friendly import DistancePredicate, LocalCore, friendly_average
 from skdp.friendly.published import CovarianceDistance, PairwisePredicate
 from skdp.gate._curator import replaced_curator
+from tests._curators import check_replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 

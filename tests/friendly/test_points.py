@@ -8,7 +8,7 @@ import pytest
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator
-from skdp.audit._transcript import FixedKeys, check_replay
+from skdp.audit._transcript import FixedKeys
 from skdp.friendly import (
     DistancePredicate,
     LocalCore,
@@ -22,6 +22,7 @@ from skdp.friendly import (
 from skdp.friendly.published import basic_filter, paradigm_inverse
 from skdp.gate._curator import make_curator
 from skdp.mechanisms import make_entropy
+from tests._curators import check_replay
 
 RHO_1 = Budget.gaussian(8.53, 1e-8)  # mu^2 = 1.993, that of rho = 1
 SEARCH = {"radius": RadiusGrid(0.1, 1e6)}

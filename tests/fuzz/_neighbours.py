@@ -19,7 +19,7 @@ from skdp import (
     RowMap,
     make_private_pipeline,
 )
-from skdp.audit._samples import Sample
+from skdp.audit._draw import Sample
 from tests._estimators import COMPOSED, ESTIMATORS
 
 UNNAMED = ("array", "fortran", "float32", "int64", "memory map", "batches")

@@ -15,8 +15,8 @@ from math import isqrt
 import numpy as np
 
 from skdp import PrivacyLedger, config_context
+from skdp.accounting._budget import FAILURE_PART
 from skdp.accounting._conversions import pure_gaussian_delta, zcdp_epsilon
-from skdp.accounting._parts import FAILURE_PART
 from skdp.audit._fingerprint import fingerprint, state
 from skdp.audit._observe import audited_clone
 from skdp.audit._tables import small_blocks

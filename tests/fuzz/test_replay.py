@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from skdp import MarginalReleaser, PrivateCount, PrivateMean
+from skdp.audit._draw import Sample
 from skdp.audit._fingerprint import fingerprint
-from skdp.audit._samples import Sample
 from skdp.base import Budget, Plan, PrivateEstimator, Step, count_rows
 from tests.fuzz import _replay
 from tests.fuzz.__main__ import replays

@@ -10,9 +10,8 @@ from functools import partial
 from types import SimpleNamespace
 
 from skdp.kernel._table import Table, replaced_table
-from skdp.remote._handles import KINDS, Line, Withheld, handle
 from skdp.remote._session import Session as Holder
-from skdp.remote._wire import heard, sent
+from skdp.remote._wire import KINDS, Line, Withheld, handle, heard, sent
 
 __all__ = [
     "KINDS",

@@ -6,7 +6,7 @@ from skdp.kernel._labels import EntryStates, RowsWithEntries
 from skdp.kernel._layout import Layout
 from skdp.kernel._residual_sums import PairDistances
 from skdp.kernel._residuals import RangeResiduals, Residuals
-from skdp.marginals._layout import workload_layout
+from skdp.marginals._residuals import workload_layout
 from skdp.readers._columns import ColumnBlock
 from tests.kernel._examples import EXTREMES, OFFER
 

@@ -18,7 +18,7 @@ REST = "the other files of ``kernel``"
 ORDER = [
     (
         "Budgets and plans",
-        "accounting/_budget.py accounting/_plan.py accounting/_parts.py accounting/_gaussian.py "
+        "accounting/_budget.py accounting/_plan.py accounting/_gaussian.py "
         "accounting/_conversions.py accounting/_composition.py",
         "a budget proves the epsilon and delta that it claims",
         "theorem 1 of :doc:`accounting`",
@@ -63,8 +63,8 @@ ORDER = [
     ),
     (
         "Rows and privacy IDs",
-        "readers/_rows.py readers/_look.py readers/_loop.py readers/_persons.py "
-        "readers/_norm_weights.py readers/_some_rows.py readers/_placed_keys.py "
+        "readers/_rows.py readers/_loop.py readers/_persons.py "
+        "readers/_norm_weights.py readers/_some_rows.py "
         "readers/_together.py",
         "each row is read once in a pass; rows of one privacy ID weigh at most their bound",
         ":doc:`groups`",
@@ -72,14 +72,13 @@ ORDER = [
     (
         "Entries",
         "readers/_array.py readers/_tables.py readers/_columns.py readers/_labels.py "
-        "readers/_coded.py readers/_target.py readers/_strips.py readers/_statistics.py "
-        "readers/_kept.py readers/_entries.py readers/_levels.py",
+        "readers/_coded.py readers/_target.py readers/_levels.py",
         "a row of a block, and a code of a label, is a function of one row of the table",
         "docstring of each class",
     ),
     (
         "Whose rows",
-        "readers/_ids.py readers/_id_keys.py by_group/_rows.py by_group/_keys.py "
+        "readers/_ids.py readers/_entries.py by_group/_rows.py by_group/_keys.py "
         "by_group/_persons.py rowwise/_groups.py",
         "the person, or the group, of a row is a function of one entry or two of it",
         ":doc:`groups`, :doc:`by_group`",

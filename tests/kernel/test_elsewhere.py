@@ -22,7 +22,7 @@ from skdp.kernel._statistic import Rule
 from skdp.kernel._sums import BallSum, Count, KeptRows
 from skdp.kernel._table import Table, replaced_table
 from skdp.readers._rows import MappedRows, Source
-from skdp.remote._estimators import as_json, refuse_annex
+from skdp.remote._wire import as_json, refuse_annex
 from tests._estimators import COMPOSED, ESTIMATORS
 from tests.kernel._elsewhere import elsewhere, handle, rows_elsewhere
 

@@ -26,10 +26,9 @@ REST = {
     "readers/__init__.py": "names",
     "mechanisms/__init__.py": "names",
     "gate/_budget_allocation.py": "shares of steps, which the books check",
-    "readers/_batches.py": "a format",
-    "readers/_frames.py": "a format",
-    "readers/_raw.py": "a format",
     "readers/_sources.py": "a format",
+    "readers/_calendar.py": "a format",
+    "readers/_raw.py": "a format",
 }
 
 

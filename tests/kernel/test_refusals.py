@@ -23,7 +23,7 @@ from skdp.kernel._sampled import Sample
 from skdp.kernel._statistic import Offer, Shape, grid_bits
 from skdp.kernel._sums import Count, room_bits
 from skdp.kernel._table import Table
-from skdp.marginals._layout import workload_layout
+from skdp.marginals._residuals import workload_layout
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
 from tests.kernel._examples import all_examples

@@ -3,8 +3,7 @@
 import numpy as np
 
 from skdp.accounting import gaussian_mu
-from skdp.marginals._layout import Measurement, workload_layout
-from skdp.marginals._residuals import helmert, transform
+from skdp.marginals._residuals import Measurement, helmert, transform, workload_layout
 
 
 def tree_rows(levels, n, rng):

@@ -6,7 +6,8 @@ from math import comb, prod
 import numpy as np
 import pytest
 
-from skdp.marginals._allocation import (
+from skdp.kernel._layout import Layout
+from skdp.marginals._release import (
     EMPTY_SHARE,
     EXHAUSTIVE,
     expected_loss,
@@ -14,8 +15,7 @@ from skdp.marginals._allocation import (
     optimal_shares,
     replace_one_factor,
 )
-from skdp.marginals._layout import Layout, all_subsets, workload_layout
-from skdp.marginals._residuals import helmert
+from skdp.marginals._residuals import all_subsets, helmert, workload_layout
 from skdp.marginals.published._parities import uniform_shares
 
 D = (10, 20, 50, 100)
@@ -170,11 +170,11 @@ def test_formulas_by_size_and_by_trial_agree(monkeypatch):
         layout, weights = workload_layout(levels, k)
         sd = noise_sd(layout, optimal_shares(layout, weights))
         one = replace_one_factor(layout, sd)
-        monkeypatch.setattr("skdp.marginals._allocation.EXHAUSTIVE", 2)
+        monkeypatch.setattr("skdp.marginals._release.EXHAUSTIVE", 2)
         assert replace_one_factor(layout, sd) == pytest.approx(one, rel=1e-12)
         uneven = sd * np.random.default_rng(2).uniform(0.5, 2, size=len(sd))
         bound = replace_one_factor(layout, uneven)
-        monkeypatch.setattr("skdp.marginals._allocation.EXHAUSTIVE", EXHAUSTIVE)
+        monkeypatch.setattr("skdp.marginals._release.EXHAUSTIVE", EXHAUSTIVE)
         assert replace_one_factor(layout, uneven) <= bound <= 4
 
 

@@ -9,9 +9,9 @@ import skdp
 from skdp import MarginalReleaser, RowMap, config_context, make_private_pipeline
 from skdp.marginals import Bins
 from skdp.marginals._auto import _cells, _Entries
-from skdp.marginals._drawn import cdf_at, laws_of, laws_of_intervals, spread
-from skdp.marginals._synthetic import table_of_codes
-from skdp.marginals._types import NUMBER, ColumnType
+from skdp.marginals._found import cdf_at, laws_of, laws_of_intervals, spread
+from skdp.marginals._frames import NUMBER, ColumnType
+from skdp.marginals._synthetic_report import table_of_codes
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),

@@ -6,7 +6,7 @@ import pytest
 
 import skdp
 from skdp import MarginalReleaser
-from skdp.marginals._drawn import cdf_at
+from skdp.marginals._found import cdf_at
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),

@@ -9,10 +9,11 @@ import pytest
 from skdp import MarginalReleaser
 from skdp.audit import conditional_sensitivity
 from skdp.kernel._residual_sums import PairDistances
-from skdp.marginals import Bins
+from skdp.marginals import Bins, _noisy_tables
 from skdp.marginals._chosen_pairs import Allocation, CellErrors, combined
-from skdp.marginals.synthesis import DenoisedTables, NoisyTables, _low_rank
-from skdp.marginals.synthesis._low_rank import (
+from skdp.marginals._noisy_tables import (
+    DenoisedTables,
+    NoisyTables,
     shared_directions,
     shrunk_inside,
     shrunk_singular_values,
@@ -284,7 +285,7 @@ def test_what_all_pairs_of_a_column_share_is_found_in_each_without_its_own_noise
     latent = rng.normal(size=(4000, 1))
     X = np.argsort(np.argsort(latent + 1.5 * rng.normal(size=(4000, 5)), axis=0), axis=0)
     X = X * np.array(levels) // 4000
-    shared = _low_rank.shared_directions
+    shared = _noisy_tables.shared_directions
     errors = {True: [], False: []}
     for seed in range(2):
         fit = MarginalReleaser(
@@ -299,7 +300,7 @@ def test_what_all_pairs_of_a_column_share_is_found_in_each_without_its_own_noise
                 seen.append(len(tables))
                 return shared(tables)[:, : None if shares else 0]
 
-            monkeypatch.setattr(_low_rank, "shared_directions", found)
+            monkeypatch.setattr(_noisy_tables, "shared_directions", found)
             tables = DenoisedTables(both, 0.1)
             for pair in chosen.tolist():
                 exact = np.zeros([levels[c] for c in pair])

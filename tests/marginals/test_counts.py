@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from skdp.kernel import _residual_sums as _counts
+from skdp.kernel._layout import largest_tables
 from skdp.kernel._residual_sums import (
     integer_helmert,
     integer_residuals,
@@ -15,7 +16,7 @@ from skdp.kernel._residual_sums import (
 )
 from skdp.kernel._residuals import Residuals
 from skdp.kernel._statistic import Shape
-from skdp.marginals._layout import largest_tables, workload_layout
+from skdp.marginals._residuals import workload_layout
 from skdp.readers import ArrayRows
 
 

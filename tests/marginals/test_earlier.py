@@ -9,7 +9,7 @@ import pytest
 
 import skdp
 from skdp import MarginalReleaser
-from skdp.marginals._layout import Measurement, workload_layout
+from skdp.marginals._residuals import Measurement, workload_layout
 from skdp.marginals._synthetic_rows import joined
 
 pytestmark = [

@@ -4,8 +4,8 @@ import warnings
 import numpy as np
 import pytest
 
-from skdp.marginals._layout import workload_layout
 from skdp.marginals._pairs import PairMatrix, nearest_correlation, pair_precision
+from skdp.marginals._residuals import workload_layout
 from tests.marginals._noisy import noisy_tree
 
 

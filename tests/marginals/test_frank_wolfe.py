@@ -14,8 +14,7 @@ from skdp.marginals.published._frank_wolfe import (
     steps_for,
     width_bound,
 )
-from skdp.marginals.published._linear_maximum import bilinear_maximum, projection_by_cvxpy
-from skdp.marginals.published._relaxation import relaxed_body
+from skdp.marginals.published._relaxation import bilinear_maximum, projection_by_cvxpy, relaxed_body
 
 
 def _sets(d, k):

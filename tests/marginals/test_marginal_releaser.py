@@ -17,8 +17,7 @@ from skdp.audit import (
 from skdp.exceptions import BudgetExceeded
 from skdp.marginals import Bins
 from skdp.marginals._frames import tidy_frame
-from skdp.marginals._noise_scale import noise_scale
-from skdp.marginals._residuals import table_of
+from skdp.marginals._residuals import noise_scale, table_of
 from skdp.marginals._synthetic_rows import systematic_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

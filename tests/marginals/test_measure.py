@@ -17,10 +17,14 @@ from skdp.kernel._residuals import (
     squared_sensitivity,
 )
 from skdp.kernel._table import opened
-from skdp.marginals._allocation import expected_loss, noise_sd, optimal_shares, replace_one_factor
-from skdp.marginals._layout import workload_layout
-from skdp.marginals._release import measure
-from skdp.marginals._residuals import tables_of
+from skdp.marginals._release import (
+    expected_loss,
+    measure,
+    noise_sd,
+    optimal_shares,
+    replace_one_factor,
+)
+from skdp.marginals._residuals import tables_of, workload_layout
 from skdp.marginals.published._parities import uniform_shares
 from skdp.mechanisms._exact import sqrt_up
 from skdp.readers import ArrayRows

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from skdp.marginals.published._linear_maximum import (
+from skdp.marginals.published._relaxation import (
     bilinear_maximum,
     bilinear_maximum_by_cvxpy,
     unit_rows,

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from skdp.marginals._cones import CellBlocks, MomentBlock, PairedBlocks, nearest_in_cones
-from skdp.marginals._layout import workload_layout
-from skdp.marginals._projection import Cones
+from skdp.marginals._postprocess import Cones
+from skdp.marginals._residuals import workload_layout
 from tests.marginals._noisy import loss, noisy_tree, values_of
 
 

@@ -7,15 +7,9 @@ from math import comb, prod
 import numpy as np
 import pytest
 
-from skdp.marginals._layout import Layout, all_subsets, set_keys, set_numbers, workload_layout
-from skdp.marginals._residuals import (
-    coordinates,
-    helmert,
-    integer_helmert,
-    squared_lengths,
-    table_of,
-    tables_of,
-)
+from skdp.kernel._layout import Layout, set_keys, set_numbers
+from skdp.kernel._residual_sums import coordinates, integer_helmert, squared_lengths
+from skdp.marginals._residuals import all_subsets, helmert, table_of, tables_of, workload_layout
 from skdp.marginals.published._parities import from_parities, to_parities, walsh_hadamard
 from tests.marginals._noisy import residuals_of, values_of
 

@@ -3,11 +3,9 @@ import time
 import numpy as np
 import pytest
 
-from skdp.marginals._layout import Measurement
-from skdp.marginals._pairs import eigenvalue_debiasing
+from skdp.marginals._pairs import eigenvalue_debiasing, shrunk
 from skdp.marginals._postprocess import HOW, postprocess
-from skdp.marginals._residuals import tables_of
-from skdp.marginals._shrink import shrunk
+from skdp.marginals._residuals import Measurement, tables_of
 from tests.marginals._noisy import loss, measured, noisy_tree, tree_rows, values_of
 
 ALL = ("none", "james-stein", "projection", "spectral", "exact")

@@ -12,11 +12,17 @@ from scipy.special import ndtr, ndtri
 
 from skdp.accounting import Budget, Plan
 from skdp.gate._curator import Curator
-from skdp.marginals._allocation import noise_sd, shares_for
 from skdp.marginals._domain import read_domain, read_workload
-from skdp.marginals._layout import Measurement, workload_layout
-from skdp.marginals._noise_scale import largest_scale, noise_promise, noise_scale
-from skdp.marginals._residuals import table_of, tables_of
+from skdp.marginals._release import noise_sd, shares_for
+from skdp.marginals._residuals import (
+    Measurement,
+    largest_scale,
+    noise_promise,
+    noise_scale,
+    table_of,
+    tables_of,
+    workload_layout,
+)
 from skdp.marginals.published._boosting import (
     ANSWERS,
     COUNT,

@@ -6,8 +6,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from skdp.marginals._layout import Measurement
 from skdp.marginals._postprocess import postprocess
+from skdp.marginals._residuals import Measurement
 from skdp.marginals.published._frank_wolfe import published_projection, relaxed_projection
 from skdp.marginals.published._parities import to_parities
 from tests.marginals._noisy import loss, noisy_tree

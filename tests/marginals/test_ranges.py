@@ -14,8 +14,7 @@ from skdp.kernel._table import opened
 from skdp.marginals import Bins
 from skdp.marginals._domain import read_domain, read_workload
 from skdp.marginals._release import measure_ranges, range_errors
-from skdp.marginals._residuals import helmert, table_of
-from skdp.marginals._strategy import RANGES, range_strategy, ranges_of
+from skdp.marginals._residuals import RANGES, helmert, range_strategy, ranges_of, table_of
 from skdp.readers import ArrayRows
 from tests._curators import canned
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from skdp import MarginalReleaser
-from skdp.marginals._round_edges import rounded, split
+from skdp.marginals._found import rounded, split
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 LAW = (np.array([1000.0, 1024.0]), np.array([1024.0, 1280.0]), np.array([10.0, 90.0]))

@@ -3,8 +3,8 @@ import warnings
 import numpy as np
 import pytest
 
-from skdp.marginals._layout import workload_layout
-from skdp.marginals._projection import Domain, Polytope
+from skdp.marginals._postprocess import Domain, Polytope
+from skdp.marginals._residuals import workload_layout
 from skdp.scales._column_noise import onto_simplex
 from tests.marginals._noisy import loss, noisy_tree, values_of
 

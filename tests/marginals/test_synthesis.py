@@ -9,9 +9,16 @@ import pytest
 
 from skdp import MarginalReleaser
 from skdp.exceptions import SeededNoiseWarning
-from skdp.marginals.synthesis import NoisyTables, PublicUniforms, sample_codes, table_agreements
-from skdp.marginals.synthesis._columns import Debts, Keys, fit_conditional, groups_of
-from skdp.marginals.synthesis._tables import EnergyPrior
+from skdp.marginals._column_logits import (
+    Debts,
+    Keys,
+    PublicUniforms,
+    fit_conditional,
+    groups_of,
+    sample_codes,
+    table_agreements,
+)
+from skdp.marginals._noisy_tables import EnergyPrior, NoisyTables
 
 LEVELS = (3, 5, 2, 7, 4, 6, 2, 8)
 DOMAIN = dict(enumerate(LEVELS))

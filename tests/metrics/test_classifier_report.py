@@ -25,7 +25,7 @@ from skdp.metrics import (
     PrivateClassifierReport,
     PrivateConfusionMatrix,
 )
-from skdp.metrics._strategy import finer_edges, logit_edges
+from skdp.metrics._curves import finer_edges, logit_edges
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),

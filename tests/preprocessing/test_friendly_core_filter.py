@@ -8,8 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 from skdp import FriendlyCoreFilter, PrivateMean
 from skdp.contracts._chain import chain_problems
-from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import Core
+from skdp.contracts._contract import Core, contract_of
 from skdp.friendly import DistancePredicate
 from skdp.friendly.published import PairwisePredicate
 from skdp.mechanisms import RowKeys, make_entropy

@@ -16,8 +16,7 @@ from sklearn.preprocessing import (
 
 from skdp import PrivatePCA, PublicFit, RowMap
 from skdp import config_context as skdp_config
-from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import Rows
+from skdp.contracts._contract import Rows, contract_of
 from skdp.rowwise._form import dummy_rows
 from skdp.rowwise._map import SAME, detect_row_mixing
 from tests._sklearn import run_checks

@@ -9,8 +9,7 @@ from sklearn.pipeline import make_pipeline
 import skdp
 from skdp import PrivacyLedger, PrivateMean
 from skdp.contracts._chain import chain_problems
-from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import BoundedStatistic, Rows
+from skdp.contracts._contract import BoundedStatistic, Rows, contract_of
 from skdp.exceptions import BudgetExceeded
 from skdp.preprocessing import (
     GaussianMechanism,

@@ -5,7 +5,7 @@ RANDOMNESS = {
     "mechanisms/_entropy.py": "the one source of random words",
     "__main__.py": "tokens of analysts, and their digests",
     "remote/_holdings.py": "tokens of analysts are kept as digests",
-    "remote/_registry.py": "a digest of what may cross the wire",
+    "remote/_wire.py": "a digest of what may cross the wire",
     "remote/_server.py": "fits have names that nobody guesses",
     "audit/_empirical.py": "a seed of its own for every fit of an audit, from a hash",
     "accounting/_ledger_file.py": "lines of a ledger carry a checksum, a hash",
@@ -130,7 +130,7 @@ PUBLIC = {
         "told": "of scikit-learn about a parameter, a table by its type",
         "hint": "a constant text, and a number or text that is a parameter",
     },
-    "show/_registry.py": {
+    "show/_summary.py": {
         "name": "of a parameter",
         "allowed": "constant texts",
         "value": "of a parameter",
@@ -173,10 +173,16 @@ PUBLIC = {
     "estimator/_estimator.py": {"plan": "its problems, made from parameters"},
     "estimator/_fits_elsewhere.py": {"plan": "its problems, made from parameters"},
     "gate/_budget_allocation.py": {"granted": "a unit", "budget": "its unit"},
-    "show/_page.py": {"otherwise": "constant text"},
-    "show/_ledger_display.py": {"x": "a public option"},
-    "accounting/_parts.py": {"whole": "unit of a budget", "unit": ""},
-    "accounting/_plan.py": {"twice": "labels of steps", "total": "of the failure probabilities"},
+    "show/_display.py": {
+        "x": "a public option",
+        "otherwise": "constant text",
+    },
+    "accounting/_plan.py": {
+        "twice": "labels of steps",
+        "total": "of the failure probabilities",
+        "whole": "unit of a budget",
+        "unit": "",
+    },
     "accounting/_composition.py": {"name": "of a parameter", "value": "of a count of releases"},
     "accounting/_gaussian.py": {
         "method": "",
@@ -269,8 +275,8 @@ PUBLIC = {
         "wrong": "parameters",
     },
     "marginals/_frames.py": {
-        "outside": "names of columns, told to a caller who holds the data",
         "wrong": "names of columns",
+        "outside": "names of columns, told to a caller who holds the data",
     },
     "table/_levels.py": {"key": "of categories", "which": "names of columns"},
     "table/_supervised.py": {
@@ -285,7 +291,7 @@ PUBLIC = {
         "name": "of a column",
     },
     "marginals/_synthetic_rows.py": {"statistic": "a public parameter", "m": "the same"},
-    "marginals/_layout.py": {
+    "marginals/_residuals.py": {
         "k": "",
         "d": "number of attributes",
         "sets": "their number",
@@ -300,7 +306,6 @@ PUBLIC = {
         "candidates": "names of ways",
     },
     "marginals/_synthetic_report.py": {"d": "number of columns", "outside": "their names"},
-    "marginals/_types.py": {"wrong": "names of columns"},
     "summary/_private_summary.py": {"wrong": "names of columns"},
     "marginals/published/_boosting.py": {"plan": "a public parameter"},
     "marginals/published/_frank_wolfe.py": {"m": "number of queries"},
@@ -309,7 +314,7 @@ PUBLIC = {
     "metrics/_classifier_report.py": {"k": "number of classes", "n_features": "public"},
     "metrics/_confusion.py": {"k": "number of classes", "n_features": "public"},
     "metrics/_cross_val.py": {"names": "of metrics"},
-    "metrics/_numbers.py": {"names": "of metrics", "metric": "a parameter"},
+    "metrics/_rates.py": {"names": "of metrics", "metric": "a parameter"},
     "metrics/_regression_report.py": {
         "name": "of a parameter",
         "wanted": "number of columns",

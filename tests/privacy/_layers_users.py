@@ -27,9 +27,9 @@ from skdp import (
     RowMap,
     make_private_pipeline,
 )
-from skdp.audit._checks_bill import check_numpy_parameters, check_prices
+from skdp.audit._checks_budget import check_numpy_parameters, check_prices
+from skdp.audit._draw import Sample
 from skdp.audit._pairs import Pair
-from skdp.audit._samples import Sample
 from skdp.audit._sensitivity import examine_pair
 from skdp.exceptions import AuditFailure, BudgetExceeded, LowAccuracyWarning, ReleaseError
 from skdp.gate._curator import Curator, replaced_curator

@@ -23,8 +23,7 @@ from skdp.exceptions import ReleaseError
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.mechanisms._entropy import SystemEntropy
 from skdp.readers import ArrayRows, map_merge
-from skdp.readers._batches import BatchRows
-from skdp.readers._sources import source_of
+from skdp.readers._sources import BatchRows, source_of
 from skdp.utils._threads import is_quiet, quiet
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

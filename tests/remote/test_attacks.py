@@ -22,10 +22,7 @@ from skdp.kernel._sums import BallSum, Count, Distances
 from skdp.model_selection import PrivateSearchCV
 from skdp.remote import _session
 from skdp.remote._client import _HttpLine, _UnixConnection
-from skdp.remote._estimators import as_json
-from skdp.remote._handles import Withheld
-from skdp.remote._registry import registry
-from skdp.remote._wire import sent
+from skdp.remote._wire import Withheld, as_json, registry, sent
 from tests.remote._holder import holder, tables
 
 pytest.importorskip("uvicorn")

@@ -19,8 +19,7 @@ import skdp
 import skdp.remote
 from skdp.exceptions import PlanError
 from skdp.remote._client import _Holder
-from skdp.remote._holdings import Holding, Limits
-from skdp.remote._source import read_columns
+from skdp.remote._holdings import Holding, Limits, read_columns
 from skdp.remote._workers import _limit
 from tests.remote._holder import FRAME, holder, tables
 from tests.remote.test_attacks import opened

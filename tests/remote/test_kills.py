@@ -14,7 +14,7 @@ import pytest
 import skdp
 from skdp.accounting import PrivacyLedger
 from skdp.exceptions import BudgetExceeded, ReleaseError
-from skdp.remote._handles import Withheld
+from skdp.remote._wire import Withheld
 from tests.remote._holder import holder, tables
 
 pytest.importorskip("uvicorn")

@@ -10,8 +10,8 @@ import pytest
 
 import skdp
 from skdp.kernel._sums import BallSum, Count
-from skdp.remote._handles import request
 from skdp.remote._session import MOST_ITEMS, MOST_TOGETHER, noted
+from skdp.remote._wire import request
 from tests.remote._holder import holder, tables
 from tests.remote.test_attacks import asked_for, opened
 from tests.remote.test_remote import raw

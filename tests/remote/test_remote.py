@@ -21,8 +21,7 @@ import skdp.stats
 from skdp.accounting import PrivacyLedger
 from skdp.audit._fingerprint import fingerprint
 from skdp.exceptions import BudgetExceeded, PlanError
-from skdp.remote._holdings import Holding
-from skdp.remote._source import read_columns
+from skdp.remote._holdings import Holding, read_columns
 from skdp.remote._workers import _some
 from tests.remote._holder import CAPACITY, FRAME, VISITS, WEIGHTS, holder, tables, wait_for
 
@@ -150,10 +149,8 @@ def test_questions_that_may_be_too_long_are_refused_before_a_charge(tmp_path):
 @pytest.mark.parametrize("m", [1, 3, 10])
 def test_no_question_of_a_report_is_longer_than_what_is_announced(m):
     from skdp.kernel.applied._scores import ScoreCells
-    from skdp.metrics._curves import PLACES
-    from skdp.metrics._strategy import finer_edges, logit_edges
-    from skdp.remote._estimators import BESIDE
-    from skdp.remote._handles import request
+    from skdp.metrics._curves import PLACES, finer_edges, logit_edges
+    from skdp.remote._wire import BESIDE, request
 
     edges = logit_edges(256)
     edges, _ = finer_edges(edges, np.ones(len(edges) - 1))
@@ -317,9 +314,7 @@ def raw(folder, method, path, body, who="ana"):
 
 def opened(folder, who="ana", **more):
     """Return the secret name of a fit that was opened by hand."""
-    from skdp.remote._estimators import as_json
-    from skdp.remote._registry import registry
-    from skdp.remote._wire import sent
+    from skdp.remote._wire import as_json, registry, sent
 
     request = {
         "table": "rows",
@@ -376,7 +371,7 @@ def test_fits_that_ask_nothing_are_ended(tmp_path):
 
 
 def test_hostile_requests_for_fits(private):
-    from skdp.remote._registry import registry
+    from skdp.remote._wire import registry
 
     good = opened(private)[1]
     assert "ok" in good

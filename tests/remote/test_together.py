@@ -11,8 +11,8 @@ from skdp.kernel._friends import HIndex
 from skdp.kernel._sums import Count
 from skdp.kernel._views import InBox
 from skdp.remote import _client
-from skdp.remote._handles import Withheld, request
 from skdp.remote._session import MOST_TOGETHER
+from skdp.remote._wire import Withheld, request
 from tests.remote._holder import holder, tables
 from tests.remote.test_attacks import opened
 

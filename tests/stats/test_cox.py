@@ -13,7 +13,7 @@ from skdp.exceptions import BudgetExceeded, LowAccuracyWarning
 from skdp.kernel._coordinates import Design
 from skdp.kernel.applied._hazards import CURVATURE, HazardStep
 from skdp.stats import PrivateCoxRegression
-from skdp.stats._cox_scores import CELLS, ScoreLaw
+from skdp.stats._cox import CELLS, ScoreLaw
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),

@@ -15,8 +15,16 @@ from skdp.stats import (
     private_ttest_1samp,
     private_ttest_ind,
 )
-from skdp.stats._laws import GroupSums, PairSums, distance_of_groups, means, rank_difference
-from skdp.stats._table_laws import Rates, chi_squared, cramers_v
+from skdp.stats._laws import (
+    GroupSums,
+    PairSums,
+    Rates,
+    chi_squared,
+    cramers_v,
+    distance_of_groups,
+    means,
+    rank_difference,
+)
 from skdp.stats._tests import mean_result
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

@@ -13,7 +13,7 @@ from skdp.accounting import PrivacyLedger
 from skdp.audit import check_statistic
 from skdp.exceptions import BudgetExceeded, LowAccuracyWarning
 from skdp.kernel._statistic import Shape
-from skdp.kernel.applied._scores import OfLevel
+from skdp.kernel.applied._scores import GAIN, OfLevel
 from skdp.stats import (
     PrivateCoxRegression,
     PrivateSurvival,
@@ -21,7 +21,7 @@ from skdp.stats import (
     private_logrank_test,
 )
 from skdp.stats._logrank_laws import Residuals
-from skdp.stats._time_bins import GAIN, Counts, cells_of_times
+from skdp.stats._survival_input import Counts, cells_of_times
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),

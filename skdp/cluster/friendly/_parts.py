@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.mechanisms import row_norms
-from skdp.readers._takes import takes
+from skdp.readers._some_rows import takes
 from skdp.utils._config import config_context, get_config
 from skdp.utils._public import public_words
 from skdp.utils._threads import one_thread, quiet

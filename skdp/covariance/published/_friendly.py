@@ -20,7 +20,7 @@ from skdp.location._counted import ROW_COUNT
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import log_of
 from skdp.mechanisms._noise import LEAST_LOG
-from skdp.readers._takes import takes
+from skdp.readers._some_rows import takes
 
 ROAD = Fraction(3, 4)  # of the whole
 SHARES = {

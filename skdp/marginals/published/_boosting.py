@@ -65,20 +65,11 @@ from scipy.special import ndtri
 
 from skdp.accounting import Step
 from skdp.kernel._residual_sums import integer_residuals
-from skdp.marginals._layout import workload_layout
-from skdp.marginals._shrink import LEAST_ROWS
+from skdp.marginals._pairs import LEAST_ROWS
+from skdp.marginals._residuals import workload_layout
 from skdp.marginals.published._frank_wolfe import relaxed_projection
 from skdp.mechanisms._exact import sqrt_up
 from skdp.utils._public import public_words
-
-__all__ = [
-    "BoostingPlan",
-    "boosted_answers",
-    "boosting_plan",
-    "boosting_rounds",
-    "penalties",
-    "sure_boosting_plan",
-]
 
 COUNT, ANSWERS, CHOICES = Fraction(1, 20), Fraction(1, 2), Fraction(9, 20)
 ETA = 0.4  # of the sure plan: rounds fall and draws rise with eta, the promise is best about here

@@ -17,20 +17,13 @@ from math import ceil, comb, log, pi, sqrt
 
 import numpy as np
 
-from skdp.marginals._shrink import row_count
-from skdp.marginals.published._linear_maximum import bilinear_maximum, bilinear_maximum_by_cvxpy
+from skdp.marginals._pairs import row_count
 from skdp.marginals.published._parities import from_parities, to_parities
-from skdp.marginals.published._relaxation import relaxed_body
-
-__all__ = [
-    "GROTHENDIECK",
-    "Projection",
-    "average_error_bound",
-    "published_projection",
-    "relaxed_projection",
-    "steps_for",
-    "width_bound",
-]
+from skdp.marginals.published._relaxation import (
+    bilinear_maximum,
+    bilinear_maximum_by_cvxpy,
+    relaxed_body,
+)
 
 TOLERANCE, STEPS = 0.3, 300
 GROTHENDIECK = pi / (2 * log(1 + sqrt(2)))  # Krivine's bound, 1.7823

@@ -4,8 +4,6 @@ import numpy as np
 
 from skdp.marginals._residuals import transform
 
-__all__ = ["from_parities", "to_parities", "uniform_shares", "walsh_hadamard"]
-
 
 def uniform_shares(layout):
     """Return equal shares for a ``layout``: of binary ones the same noise in every parity.

@@ -11,8 +11,6 @@ import numpy as np
 
 from skdp.utils._public import public_words
 
-__all__ = ["jl_dimension", "jl_synopsis", "vectors_of_gram"]
-
 
 def jl_dimension(N, gamma, beta=0.01):
     """Return a dimension in which N vectors keep their inner products.
@@ -114,12 +112,3 @@ def public_signs(n_rows, n_columns, attempt):
     words = public_words(-(-size // 64), "signs", n_rows, n_columns, attempt)
     bits = np.unpackbits(words.view(np.uint8), count=size)
     return bits.reshape(n_rows, n_columns) * 2.0 - 1
-
-
-def vectors_of_gram(gram):
-    """Return vectors, one per row, with the given matrix of inner products.
-
-    Shapes: gram (N, N).
-    """
-    values, basis = np.linalg.eigh(gram)
-    return basis * np.sqrt(np.maximum(values, 0.0))
