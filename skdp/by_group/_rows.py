@@ -232,6 +232,10 @@ class GroupViews:
 
     def rows(self, numbers):
         """Return an array or frame of the rows with these numbers, a copy."""
+        X = self._X
+        if isinstance(X, np.ndarray) and X.flags.c_contiguous:
+            taken = X[numbers] if isinstance(numbers, slice) else np.take(X, numbers, axis=0)
+            return np.ascontiguousarray(of_columns(taken, tuple(self._places)))
         if self._floats is None or isinstance(numbers, slice):
             return columns_of(safe_indexing(self._X, numbers), self._places)
         if (batch := self._batches.get(id(numbers))) is None:

@@ -74,10 +74,9 @@ def read_tail(edges, counts, sd, bulk, *, n, entry=None, power=1, shown=np.inf):
     if power > 1:  # what is most supposes that distances, not squares, are as heavy as in columns
         bound = _PowerLaw(edges, counts, sd, first, top, octave, power)
     at = top + 1  # the law speaks of what lies beyond the top
-    mean, size, high = (
-        np.concatenate([[x[0]] * at, x])
-        for x in (*law.excess(cuts[at:])[:2], bound.excess(cuts[at:])[2])
-    )
+    beyond = law.excess(cuts[at:])
+    beyond = beyond if bound is law else (*beyond[:2], bound.excess(cuts[at:])[2])
+    mean, size, high = (np.concatenate([[x[0]] * at, x]) for x in beyond)
     likely = 0.7 * mean + 0.3 * size
     beyond = law.rows(T)
     # below the top the counts tell, raw and unbiased; what lies beyond comes on top
@@ -199,19 +198,24 @@ class _PowerLaw:
     def _excess(self, cuts):
         """Return mean and standard deviation of the excess for cuts, starts, amounts and powers."""
         t = np.maximum(np.asarray(cuts)[:, None, None, None] / self.unit, 1.0)
-        t = np.minimum(t, self.last)
+        t = np.minimum(t, self.last.max(axis=1, keepdims=True))
         length = self._integral(t, self.powers)
-        square = 2 * np.maximum(self._integral(t, self.powers - 1) - t * length, 0.0)
+        square = self._integral(t, self.powers - 1) - np.minimum(t, self.last) * length
+        square = 2 * np.maximum(square, 0.0)
         spread = np.sqrt(self.amounts * square)  # of rows that are drawn from the law
         flat = len(cuts), -1
         return (self.amounts * self.unit * length).reshape(flat), (self.unit * spread).reshape(flat)
 
     def _integral(self, t, power):
-        """Return the integral of s^-power from t to the end."""
+        """Return the integral of s^-power from t, or from the end if t lies beyond, to the end."""
         slope = power - 1
         near = np.abs(slope) < 1e-6
-        safe = np.where(near, 1.0, slope)
-        return np.where(near, np.log(self.last / t), (t**-slope - self.last**-slope) / safe)
+        end = self.last**-slope
+        start = np.where(t < self.last, t**-slope, end)  # a power for each start, not for each N
+        found = (start - end) / np.where(near, 1.0, slope)
+        last = self.last[..., near]
+        found[..., near] = np.log(last / np.minimum(t[..., near], last))
+        return found
 
     def excess(self, cuts):
         """Return mean, root mean square and upper quantile of the excess beyond cuts."""

@@ -94,6 +94,7 @@ class BudgetAccountant:
         self._lines, self.told = [], None
         self._outer = None  # books that have the same steps, and their prefix
         self._used = Fraction(0)
+        self._priced = None, None  # what was asked last, and its price
         self._lock, self._process = threading.RLock(), os.getpid()
         self.one_row_each = False  # of persons: integers need no weights
         self.row_places = None  # of these rows in the table of all
@@ -230,9 +231,20 @@ class BudgetAccountant:
         yield books, label
 
     def _price(self, label, mechanism, share):
-        """Return a planned share, at most what is left but for rounding, and what it buys."""
+        """Return a planned share, at most what is left but for rounding, and what it buys.
+
+        What is asked again before anything else is paid, as what can be afforded is when it is
+        paid, has the same price.
+        """
         share = exact(share, name="share")
         step, left = self._steps.get(label, (None, 0))
+        asked = label, mechanism, share, left > 0, self._used
+        priced = self._priced  # one look: other threads price too
+        if priced[0] != asked:
+            priced = self._priced = asked, self._priced_anew(label, mechanism, share, step, left)
+        return priced[1]
+
+    def _priced_anew(self, label, mechanism, share, step, left):
         most = exact(step.at_most) if left > 0 and step.mechanism == mechanism else 0
         share = _cut(share, most)
         if not 0 < share <= most:

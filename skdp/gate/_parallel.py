@@ -12,6 +12,7 @@ from skdp.utils._warnings import Doubt
 __all__ = ["SubsetKeys", "parallel_sessions"]
 
 BEYOND = 2**60  # numbers of no row
+STRETCH = 2**12  # rows whose keys are made together, as by RowKeys: their last rows differ by set
 
 
 def parallel_sessions(curator, label, sets, *, budget, share, most=1):
@@ -121,14 +122,15 @@ class _KeptKeys:
 
     def keys(self, start, stop, use=""):
         """Return keys, as :meth:`skdp.mechanisms.RowKeys.keys`."""
-        first, keys = self._known.get(use, (start, None))
+        low, high = start - start % STRETCH, stop + -stop % STRETCH
+        first, keys = self._known.get(use, (low, None))
         if keys is None or start >= first + len(keys) or stop <= first:
-            first, keys = start, self._coins.keys(start, stop, use=use)
+            first, keys = low, self._coins.keys(low, high, use=use)
         last = first + len(keys)
         if start < first:
-            first, keys = start, np.append(self._coins.keys(start, first, use=use), keys)
+            first, keys = low, np.append(self._coins.keys(low, first, use=use), keys)
         if stop > last:
-            keys = np.append(keys, self._coins.keys(last, stop, use=use))
+            keys = np.append(keys, self._coins.keys(last, high, use=use))
         self._known[use] = first, keys
         return keys[start - first : stop - first]
 

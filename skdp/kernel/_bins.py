@@ -108,9 +108,9 @@ class LogBins(Checked):
         """Return the histograms of the columns of an array of shape (n, d), shape (d, n_bins)."""
         n, d = values.shape
         flat, n_bins = self.index(np.asarray(values, dtype=np.float64).reshape(-1)), self.n_bins
-        nowhere = flat < 0
-        flat = (flat.reshape(n, d) + np.arange(d) * n_bins).reshape(-1)
-        flat = flat[~nowhere] if nowhere.any() else flat
+        nowhere = flat < 0 if flat.min(initial=0) < 0 else None
+        flat.reshape(n, d)[:] += np.arange(d) * n_bins
+        flat = flat if nowhere is None else flat[~nowhere]
         return np.bincount(flat, minlength=d * n_bins).reshape(d, n_bins)
 
     def upper_edge(self, index):

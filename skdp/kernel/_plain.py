@@ -153,7 +153,7 @@ def each(*words):
 
 
 def _each(words, x, name, sizes):
-    for one in x:
+    for one in {id(one): one for one in x}.values():
         _fit(one, name, words, sizes)
 
 
@@ -249,7 +249,10 @@ def own(x):
         with np.errstate(over="ignore"):
             return np.array(x, dtype=_wide(x.dtype), order="K")
     if isinstance(x, list | tuple):
-        return [own(one) for one in x] if type(x) is list else tuple(own(one) for one in x)
+        held = [*x]
+        copies = {id(one): own(one) for one in held}  # of what it holds twice, one
+        held = [copies[id(one)] for one in held]
+        return held if type(x) is list else tuple(held)
     if type(x) is Fraction:
         refuse(x.denominator <= 0, "a fraction of nothing")
         return Fraction(x.numerator, x.denominator)
@@ -310,7 +313,7 @@ def tame(x, name="", shape=None):
             for field in fields(x):
                 tame(getattr(x, field.name), field.name, shape)
     elif isinstance(x, list | tuple):
-        for one in x:
+        for one in {id(one): one for one in x}.values():
             tame(one, name, shape)
     elif isinstance(x, np.ndarray | np.generic | float | int) and not isinstance(x, bool):
         x = np.asarray(x)

@@ -61,13 +61,18 @@ def _root_up(q):
         raise ValueError("a square root needs a number >= 0.")
     if q > Fraction(LARGEST) ** 2:
         raise OverflowError("the square root exceeds the largest float64.")
-    half = (q.numerator.bit_length() - q.denominator.bit_length()) // 2 - 64
-    root = math.isqrt(math.floor(q / Fraction(4) ** half))  # sqrt(q) = root * 2^half, 64 bits
-    root = float(root * Fraction(2) ** half)
-    while Fraction(root) ** 2 < q:
+    n, d = q.numerator, q.denominator
+    half = (n.bit_length() - d.bit_length()) // 2 - 64
+    root = math.isqrt((n << max(0, -2 * half)) // (d << max(0, 2 * half)))
+    root = math.ldexp(root, half)  # of 64 bits: sqrt(q) = root * 2^half
+
+    def below(x):  # whether x^2 < q
+        return d * (ratio := x.as_integer_ratio())[0] ** 2 < n * ratio[1] ** 2
+
+    while below(root):
         root = math.nextafter(root, math.inf)
-    while root > 0 and Fraction(below := math.nextafter(root, 0)) ** 2 >= q:
-        root = below
+    while root > 0 and not below(lower := math.nextafter(root, 0)):
+        root = lower
     return root
 
 

@@ -191,13 +191,15 @@ def _fill(out, scale, entropy, quantile, tail):
     nearest = np.rint(x)
     undecided = (np.abs(x - nearest) + margin >= 0.5) | (k < _DEEP)  # all that is above 2^40
     out[:] = np.where(undecided, 0, nearest)
-    np.copyto(out, words.view(np.int64), where=scale > _DROWNED)  # its sign keeps it uniform
-    for i in np.flatnonzero(undecided & (scale <= _DROWNED)):
+    if np.any(drowned := scale > _DROWNED):
+        np.copyto(out, words.view(np.int64), where=drowned)  # its sign keeps it uniform
+    for i in np.flatnonzero(undecided & ~drowned):
         low, high = (int(np.rint(end)) for end in (x[i] - margin[i], x[i] + margin[i]))
         unit = Fraction(float(scale[i] if scale.ndim else scale))
         settled = _settle(int(leading[i]), max(low, 0), high, unit, tail, entropy)
         out[i] = (settled + _TOP) % _WRAP - _TOP
-    np.negative(out, out=out, where=(words & np.uint64(1)).astype(bool))
+    sign = -(words & np.uint64(1)).view(np.int64)  # 0 or -1
+    out[:] = (out ^ sign) - sign  # the two's complement of those that are negative
 
 
 def _settle(k, low, high, scale, tail, entropy):

@@ -53,8 +53,12 @@ def windows_above(counts, levels):
         if width == 1:
             above |= found
             continue
+        *rows, first = np.nonzero(found)
+        if not first.size:
+            continue
         told = summed_up(above)
-        for *row, i in np.argwhere(found & (told[..., width:] == told[..., :-width])).tolist():
+        free = told[(*rows, first + width)] == told[(*rows, first)]
+        for *row, i in zip(*(place[free].tolist() for place in (*rows, first)), strict=True):
             window = above[(*row, slice(i, i + width))]
             if not window.any():
                 window[:] = True
