@@ -24,8 +24,6 @@ from skdp.table._target import Coding, Selection, coded_columns
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._renamed import Renamed
 
-__all__ = ["COUNT", "HELD", "AdditiveModel", "centred_terms", "plain", "release_count"]
-
 TEXT = (
     "a column that had numbers in fit has text, which would count as missing. Convert it, for "
     "instance X.astype({'age': float})."

@@ -30,16 +30,6 @@ from skdp.additive._smooth import term_priors
 from skdp.kernel._cells import Binned, Codes
 from skdp.kernel._terms import FIRST, STEP, Calibration, ClassCounts, Logistic, Softmax
 
-__all__ = [
-    "CLASS_STEPS",
-    "calibrated",
-    "class_strength",
-    "count_classes",
-    "fit_classes",
-    "link_of",
-    "prior_model",
-]
-
 CLEAR = 3  # sd of the noise of a curvature, below which no step is divided by it
 FACTORS, MOVES = (0.5, 2.0), (-2.0, 2.0)  # least and largest of a calibration
 COUNTED = Step("class counts", at_most=CLASS_COUNTS[1], of=(ClassCounts,))

@@ -24,8 +24,6 @@ from skdp.table._batched import AccuracyMixin, by_tables
 from skdp.table._target import Selection, coded_classes
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateAdditiveClassifier"]
-
 NO_CLASSES = (
     "this model has found no class of y, so that it cannot predict any. Fit again with `classes`, "
     "if they are public, with more rows or with a larger epsilon."

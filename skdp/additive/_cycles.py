@@ -9,16 +9,6 @@ from scipy.special import chdtrc
 from skdp.accounting import Step
 from skdp.kernel._terms import FeatureCells, ResidualSum, TermScores
 
-__all__ = [
-    "CYCLE_STEPS",
-    "MOST",
-    "Model",
-    "NewtonStep",
-    "counted_cells",
-    "false_alarm_bound",
-    "run_cycle",
-]
-
 MOST_RELEASES = 10**6  # features times cycles
 CELL_COUNTS = Step("cell counts", at_most=0.1, of=(FeatureCells,))
 GRADIENTS = Step("gradients", times=MOST_RELEASES, of=(ResidualSum,))

@@ -12,15 +12,6 @@ from skdp.linear._line import Line, line_plan, private_line
 from skdp.location._counted import release_count
 from skdp.mechanisms._norms import fold
 
-__all__ = [
-    "LinearPart",
-    "find_straight",
-    "fitted_line",
-    "has_enough_rows_for_line",
-    "linear_contribution",
-    "straight_plan",
-]
-
 LINE = 0.5  # share of the budget
 WHOLE = Step("whole rows", at_most=0.01, of=(Count,))
 FEW = 0.02  # noise of a Gram matrix of its whole budget, beyond which terms do better alone

@@ -20,17 +20,6 @@ from skdp.kernel._cells import Binned, n_cells
 from skdp.kernel._terms import FARTHEST, Clipped, ResidualLengths, ResidualSum
 from skdp.scales._significance import RESIDUALS
 
-__all__ = [
-    "NUMBER_STEPS",
-    "Lengths",
-    "fit_numbers",
-    "known_mean",
-    "mean_step",
-    "move_to_mean",
-    "next_radius",
-    "release_lengths",
-]
-
 STEP = Clipped.step
 MEAN_RESIDUAL = Step("mean residual", times=101, of=(ResidualSum,))
 RESIDUAL_LENGTHS = Step("residual lengths", at_most=0.1, times=100, of=(ResidualLengths,))

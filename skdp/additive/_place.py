@@ -13,16 +13,6 @@ from skdp.location._gaps import QuietTable
 from skdp.location._mean import private_mean
 from skdp.location._public import range_vectors
 
-__all__ = [
-    "TargetScale",
-    "count_targets",
-    "mean_alone",
-    "place_events",
-    "place_steps",
-    "release_target_scale",
-    "target_place",
-]
-
 FOUND_BY = {step.label for step in (ROW_COUNT, *LOOKS, CENTRE)}
 LARGEST = 2.0**20  # of a target, in units
 NOTHING = (

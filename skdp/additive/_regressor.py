@@ -39,8 +39,6 @@ from skdp.table._target import Selection
 from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 
-__all__ = ["PrivateAdditiveRegressor"]
-
 LARGEST = 1e300  # of a term, and of a prediction
 MEAN = (
     "too few rows to learn from features: predictions are the released mean of the targets. Use"

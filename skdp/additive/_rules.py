@@ -9,21 +9,6 @@ import numpy as np
 
 from skdp.table._groups import GroupRule
 
-__all__ = [
-    "bins_of_number",
-    "bins_share",
-    "cycle_shares",
-    "cycles_of",
-    "first_round",
-    "has_own_curvature",
-    "numbers_first",
-    "rule_of_terms",
-    "share_of_calibration",
-    "share_of_counts",
-    "share_of_labels",
-    "share_of_look",
-]
-
 # shares of the budget
 ROW_COUNT = 0.01
 CLASS_COUNTS = 0.01, 0.1  # least and largest

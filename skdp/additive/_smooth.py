@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["TermPrior", "posterior", "term_priors"]
-
 VARIANCES = 4.0 ** np.arange(-6, 3)  # of a term, in squares of its unit
 LENGTHS = 0.05, 0.3, 2.0  # over which a term varies, as a part of all rows
 JITTER = 1e-9  # of the mean of a diagonal

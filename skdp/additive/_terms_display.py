@@ -9,8 +9,6 @@ from scipy.special import ndtri
 from skdp.scales._column_noise import check_confidence
 from skdp.show._display import pyplot
 
-__all__ = ["TermsDisplay", "cells_of", "edge_ticks", "level_ticks", "names_of", "place_of"]
-
 COLUMNS = 3
 MOST_EDGES, MOST_LEVELS = 5, 18  # that are written below a term
 LONG = 12  # letters of a level

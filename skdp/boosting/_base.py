@@ -12,8 +12,6 @@ from skdp.boosting._pair_terms_display import PairTermsDisplay
 from skdp.boosting._rules import FIRST_CYCLES, LAST_CYCLES, has_enough_for_pairs
 from skdp.utils._compat import Interval, StrOptions
 
-__all__ = ["BoostingModel"]
-
 FEW = "too few rows for pairs of features: the terms are those of an additive model"
 PAIRS = (
     "interactions must be 'auto', a number of pairs, or a list of pairs of two features, numbers "

@@ -12,8 +12,6 @@ from skdp.boosting._engine import fit_pairs_of_classes
 from skdp.utils._compat import StrOptions
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateBoostingClassifier"]
-
 TWO = (
     "monotonic_cst needs two public classes: pass classes=[first, second], of which the second "
     "becomes more likely where predictions rise."

@@ -45,8 +45,6 @@ from skdp.boosting._rules import (
 from skdp.kernel._cells import Binned, Codes
 from skdp.kernel._terms import Clipped, HalfCircle
 
-__all__ = ["fit_pairs_of_classes", "fit_pairs_of_numbers"]
-
 LARGEST_RADIUS = 2**26  # of a HalfCircle
 LEAST_SEEN = 0.1  # of the square of a radius, that rows leave of it
 LEAST_ROWS = 0.3  # of those of independent features: rows that are clipped are not counted

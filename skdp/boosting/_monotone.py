@@ -7,8 +7,6 @@ from sklearn.isotonic import isotonic_regression
 
 from skdp.additive._smooth import term_priors
 
-__all__ = ["Monotone"]
-
 ROUNDS = 20  # of the projections of both sides in turn
 
 

@@ -17,8 +17,6 @@ from skdp.additive._terms_display import (
 from skdp.scales._column_noise import check_confidence
 from skdp.show._display import pyplot
 
-__all__ = ["PairTermsDisplay"]
-
 COLUMNS = 3
 CROWDED, LONG = 10, 16  # names beside an axis, and their letters
 MOST_MAPS = 6  # that are drawn if nobody asks for others

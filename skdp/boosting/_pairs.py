@@ -7,8 +7,6 @@ import numpy as np
 from skdp.additive._smooth import posterior
 from skdp.kernel._cells import Pair
 
-__all__ = ["PairPrior", "Spike", "disjoint_groups", "pair_of"]
-
 VARIANCES = 4.0 ** np.arange(-7, 3)  # of a term, in squares of its unit
 SHORT, LONG = 0.3, 2.0  # over which a term varies, as a part of all rows
 # lengths of two ordered sides, and the part of the variance that has no length

@@ -6,8 +6,6 @@ from skdp.boosting._base import BoostingModel
 from skdp.boosting._engine import fit_pairs_of_numbers
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateBoostingRegressor"]
-
 
 class PrivateBoostingRegressor(BoostingModel, PrivateAdditiveRegressor):
     """Boosting of numbers under differential privacy, with pairs of features that stay readable.

@@ -7,8 +7,6 @@ import math
 
 import numpy as np
 
-__all__ = ["has_enough_for_pairs", "most_features", "parts_of_tables", "sides"]
-
 # shares of what is left after the bins and cell counts
 FIRST, SCOUTS = 0.25, (0.15, 0.2)  # of the cycles of features alone, and of pairs alone
 LAST = (0.03, 0.01)  # of classes: of the sizes of terms, and of intercepts

@@ -13,8 +13,6 @@ from skdp.readers._tables import columns_of
 from skdp.table._levels import BOUGHT, is_text, levels_of
 from skdp.utils._numbers import describe_parameter
 
-__all__ = ["Keys", "levels_as_keys", "name_of", "places_of"]
-
 BY = (
     "by must be the name or the number of a column of X, or a list of two of them that differ. "
     "Pass names if X is a frame, and numbers from 0 on if it is not."

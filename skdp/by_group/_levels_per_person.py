@@ -5,8 +5,6 @@ from fractions import Fraction
 from skdp.accounting import Step
 from skdp.kernel._persons import PersonsWithMore
 
-__all__ = ["COUNTS_SHARE", "LEVEL_COUNTS", "MOST_LEVELS", "enough_levels"]
-
 CAPS = 1, 2, 3, 4, 6, 8, 12, 16, 24, 32  # a bisection asks for four of them at most
 MOST_LEVELS = CAPS[-1]
 COUNTS = 5  # one of all persons, and the bisection

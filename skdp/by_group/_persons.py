@@ -4,8 +4,6 @@ import numpy as np
 
 from skdp.readers._persons import Persons
 
-__all__ = ["first_rows", "homes", "levels_that_count"]
-
 
 def levels_that_count(persons, numbers, most, coins):
     """Return the number of the level of each row, -1 where its person does not count.

@@ -12,8 +12,6 @@ from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import PlanError
 from skdp.gate._budget_allocation import BudgetAllocation
 
-__all__ = ["GROUPS", "LEVELS", "NAMES", "allocate_budget", "planned", "share_of_groups"]
-
 GROUPS, LEVELS, NAMES = "groups", "levels", "names"  # labels of steps
 LEVELS_SHARE = Fraction(1, 10)
 GAUSSIAN = ("gdp", "zcdp")

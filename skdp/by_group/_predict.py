@@ -10,8 +10,6 @@ from skdp.readers._tables import columns_of
 from skdp.table._batched import fitted_alone, lazy_result, row_method, tables_for
 from skdp.utils._compat import safe_indexing
 
-__all__ = ["RoutesRows"]
-
 
 def _has(name):
     def check(group_by):

@@ -37,8 +37,6 @@ from skdp.utils._compat import HasMethods, Interval, StrOptions, safe_indexing
 from skdp.utils._config import config_context
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateGroupBy"]
-
 NOBODY = "no group exceeds the noise. Pass levels=[...] if they are public, or use a larger epsilon"
 
 

@@ -20,8 +20,6 @@ from skdp.readers._together import Meeting
 from skdp.utils._compat import safe_indexing
 from skdp.utils._config import config_context
 
-__all__ = ["GroupViews", "GroupedRows", "numbered", "of_columns"]
-
 AT_ONCE = 64  # groups that share a pass
 STEP = 2**16  # rows that are looked at together
 GATHERED_BYTES = 2**26  # at most, of groups whose rows are taken together

@@ -7,8 +7,6 @@ from sklearn.base import clone
 from skdp.by_group._private_group_by import PrivateGroupBy
 from skdp.exceptions import PlanError
 
-__all__ = ["SplitMixin"]
-
 ALONE = "by= is for a fit of its own. Inside another estimator use PrivateGroupBy({name}(...), by)."
 NAMES = "privacy_report_", "n_features_in_", "feature_names_in_"
 

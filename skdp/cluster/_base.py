@@ -17,9 +17,6 @@ from skdp.table._schema import numbers_of_dates
 from skdp.utils._private_state import Local
 from skdp.utils._threads import one_blas_thread
 
-__all__ = ["CentersMixin", "LocalLabels", "public_centers", "rule_of_clusters"]
-
-
 SIGNAL = 190.0  # persons of a cluster times mu: below, some tables lose clusters
 
 

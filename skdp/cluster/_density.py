@@ -29,16 +29,6 @@ from skdp.kernel._ball_cover import LIMIT, BallCover, LocatedBall, bounded
 from skdp.kernel._cluster_sums import ClusterTotals, SecondMoments
 from skdp.kernel._clusters import InPlaces, Nearest, NearestLifted
 
-__all__ = [
-    "DENSITY_STEPS",
-    "MOMENTS",
-    "Start",
-    "density_centers",
-    "density_road",
-    "is_few",
-    "release_by_moments",
-]
-
 MOMENTS = Step("second moments", at_most=Fraction(1, 5), of=(SecondMoments,))
 STEPS, GROWTH = 6, 1.7  # of the shares from step to step
 COUNT_WEIGHT = 0.5

@@ -18,8 +18,6 @@ from skdp.utils._numbers import stores_parameters
 from skdp.utils._public import public_seed
 from skdp.utils._renamed import Renamed
 
-__all__ = ["FriendlyCoreKMeans"]
-
 STARTS = 30  # of k-means on released cells
 MODERATE = 8  # clusters that the search is made for if their number is not known
 CHOSEN = "number of clusters: read off the released cells"

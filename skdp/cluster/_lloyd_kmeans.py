@@ -19,8 +19,6 @@ from skdp.utils._numbers import stores_parameters
 from skdp.utils._public import public_seed
 from skdp.utils._renamed import Renamed
 
-__all__ = ["LloydKMeans"]
-
 FAINTEST = Fraction(1, 2**30)  # of epsilon, for every step and column
 
 # where the rows lie, with Laplace noise: for budgets without delta

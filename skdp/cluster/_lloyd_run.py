@@ -15,8 +15,6 @@ from skdp.kernel._cluster_sums import ClusterTotals
 from skdp.kernel._clusters import Nearest
 from skdp.utils._public import public_words
 
-__all__ = ["ball_points", "equal_step", "lloyd_run", "lloyd_step", "spread_points"]
-
 COUNT_WEIGHT = 0.5  # of a count beside a row of unit length
 SURE, ALIVE = 2.0, 3.0  # noise sds of a count: to move a centre, to have rows at all
 STAYED = (

@@ -24,19 +24,6 @@ from skdp.kernel._sums import BallSum, Count, Distances
 from skdp.scales._significance import CLUSTER_REACH, CLUSTER_SCALE
 from skdp.utils._public import public_words
 
-__all__ = [
-    "LOCATE_STEPS",
-    "Profile",
-    "find_subspace",
-    "locate",
-    "read_scale",
-    "release_located_ball",
-    "release_refined_ball",
-    "significant_bins",
-    "tail_radius",
-    "whole_space",
-]
-
 LOCATE_SHARE, ROUNDS = 0.16, 12
 SCALE_SHARES, CENTRE_SHARES = (0.0075, 0.08), (0.0075, 0.03)
 FEW = 150.0  # noise sds of all rows, below which to know where they lie is worth much

@@ -7,8 +7,6 @@ import numpy as np
 
 from skdp.cluster._synopsis import WeightedCells, public_kmeans, weighted_kmeans
 
-__all__ = ["cell_costs", "cost_curve", "number_in_places", "number_of_clusters"]
-
 GAIN = 0.25  # nats per row by which two clusters must beat one
 AWAY = 2.0  # cost of the cells of a cluster at the next centre over that at its own
 FAR_AWAY, LIGHT = 3.0, 0.5  # the same where it has fewer rows than this part of the median

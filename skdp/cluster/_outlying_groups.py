@@ -34,8 +34,6 @@ from skdp.kernel._lattice import Subspace
 from skdp.kernel._sums import BallSum, Distances
 from skdp.kernel._views import Beyond
 
-__all__ = ["PLACES_STEPS", "release_ball_cover"]
-
 # --- the search of one set of rows for its clusters, by counts alone
 
 GRAM = Step("gram", at_most=0.12, of=(LocatedGram,))

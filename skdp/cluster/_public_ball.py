@@ -12,8 +12,6 @@ from skdp.kernel._views import InBox
 from skdp.location._public import bounds_vectors, column_vector
 from skdp.utils._compat import Interval
 
-__all__ = ["PublicBall", "PublicBoundsMixin", "joining_cost", "merged", "whole"]
-
 
 @dataclass(frozen=True)
 class PublicBall:

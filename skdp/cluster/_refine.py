@@ -14,8 +14,6 @@ from skdp.kernel._cluster_sums import ClusterTotals
 from skdp.kernel._clusters import Nearest, Reaches
 from skdp.scales._significance import KEPT_BIN, significant_tail
 
-__all__ = ["CLUSTERS", "REFINE_STEPS", "radii_from_cells", "refine", "release_radii"]
-
 BINS = LogBins(4, -8, 4)  # distances in units of the located radius
 SYNOPSIS_LEAF = 3.0  # noise sds: lighter leaves, far away, would blow up the radius
 CANDIDATES = 30

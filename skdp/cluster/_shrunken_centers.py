@@ -14,18 +14,6 @@ from scipy.special import ndtr
 from skdp.cluster._synopsis import box_of, half_widths, inside, to_data
 from skdp.kernel._cluster_sums import ClusterTotals
 
-__all__ = [
-    "ClusterSums",
-    "NoisyLloydStep",
-    "RefinedCenters",
-    "ShrunkenCenters",
-    "cluster_sums",
-    "in_table",
-    "posterior_counts",
-    "refined",
-    "shrink_centers",
-]
-
 SURE = 1.0  # noise sds by which clusters must be better than one centre
 EMPTY, STANDS_OUT = 1.0, 2.0  # noise sds of a count: below, nothing, or no more than a guess
 

@@ -15,8 +15,6 @@ from skdp.kernel._clusters import LineCells, Nearest, Reaches
 from skdp.scales._column_noise import onto_simplex
 from skdp.scales._significance import KEPT_BIN, significant_tail
 
-__all__ = ["LOOK_STEPS", "release_split_merge", "split_merge_is_useful"]
-
 LOOKS, LOOK_PART = 4, Fraction(12, 100)
 LEAST = 300.0  # noise sds of a cluster that is worth a second look
 WIDEST = 64  # columns: a matrix for every cluster drowns in noise

@@ -9,22 +9,6 @@ from skdp.accounting import Step
 from skdp.kernel._ball_cover import FARTHEST, LIMIT, BallCover, bounded, lengths
 from skdp.utils._threads import one_thread, quiet
 
-__all__ = [
-    "ReleaseRequest",
-    "WeightedCells",
-    "box_of",
-    "half_widths",
-    "inside",
-    "joined",
-    "lifted",
-    "public_kmeans",
-    "run_parallel",
-    "some_places",
-    "to_data",
-    "to_units",
-    "weighted_kmeans",
-]
-
 DOUBT = 2.0  # noise sds
 
 

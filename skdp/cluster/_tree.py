@@ -14,16 +14,6 @@ from skdp.kernel._clusters import Grid, GridCells
 from skdp.scales._column_noise import onto_simplex
 from skdp.scales._significance import CLUSTER_BLOCKS, CLUSTER_WINDOWS
 
-__all__ = [
-    "HalvedBox",
-    "Schedule",
-    "dense_cells",
-    "refine_tree",
-    "schedule",
-    "seen_in_windows",
-    "sparse_blocks",
-]
-
 KEEP = 2.5  # noise sds above which a cell is kept
 MOST_OPEN = 20000
 FAINTEST, FAINT = 25.0, 60.0  # noise sds of a cluster that a fine grid would cut into noise

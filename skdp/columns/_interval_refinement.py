@@ -12,8 +12,6 @@ from skdp.scales._column_noise import ColumnNoise
 from skdp.scales._significance import ZOOM as ZOOM_LEVEL
 from skdp.scales._significance import windows_above
 
-__all__ = ["CentralInterval", "release_refined_intervals"]
-
 N_CELLS, ACROSS = 120, 48  # cells of a look, and how many of them the interval takes
 ALIKE = 0.93  # part of the rows in the octave of the median and its neighbours
 NEARLY_ALL = 0.75  # part of the rows in two cells that are looked at alone, at least

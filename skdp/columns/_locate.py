@@ -18,8 +18,6 @@ from skdp.columns._tail import ALONE, SEVERAL, Squares, mean_square, read_tail
 from skdp.kernel._columns import ColumnCells
 from skdp.scales._column_noise import ColumnNoise
 
-__all__ = ["LOCATING_STEPS", "ColumnLocation", "locate_columns", "survey_share"]
-
 # --- what rows that no count shows may do to a mean: how far a tail leans, and what it may hide
 
 LEANS = 1.0, 2.0  # skewness of what is seen: none of an even column, 2 of an exponential one

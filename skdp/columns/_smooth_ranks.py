@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-__all__ = ["Axis", "expected_rows", "invert", "most_likely"]
-
 # Steps of a log density from a cell to the next: their scale beside another cell and by the root of
 # the distance on the axis, and degrees of freedom. 2 and 6 by distance left 2 and 1 % fewer columns
 # with nine quantiles within 0.03, on tables of the search.

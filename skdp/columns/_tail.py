@@ -8,8 +8,6 @@ from scipy.special import ndtri
 
 from skdp.scales._significance import COLUMN_TOP
 
-__all__ = ["ALONE", "SEVERAL", "Squares", "Tail", "mean_square", "read_tail"]
-
 DEAR = 8.0  # octaves above the bulk from which on a false top is so rare as not to count
 POWERS = np.concatenate([np.linspace(0.8, 4, 33), np.geomspace(4.2, 60, 24)])
 AMOUNTS = np.array([-1.5, -0.75, 0.0, 0.75, 1.5])  # of the noise, in the number of rows

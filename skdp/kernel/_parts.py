@@ -10,8 +10,6 @@ from skdp.kernel._statistic import Rule
 from skdp.kernel._table import Noisy
 from skdp.readers import weighed_sum
 
-__all__ = ["Parts"]
-
 
 class Parts:
     """Sets of rows of a Table: a row decides by itself, from released numbers, in which it is.

@@ -16,8 +16,6 @@ from skdp.kernel._totals import levels_of, sets_of, totals
 from skdp.readers._persons import representatives_of, unweighted_rows
 from skdp.utils._private_state import Local
 
-__all__ = ["Log", "Noisy", "Table", "annex", "made_table", "opened", "replaced_table"]
-
 _replacement = ContextVar("skdp_table", default=None)
 
 

@@ -21,8 +21,6 @@ from skdp.table._groups import GroupRule
 from skdp.table._schema import numbers_of_dates
 from skdp.utils._renamed import Renamed
 
-__all__ = ["LinearModel", "rule_of_slopes"]
-
 LARGEST = 1e300  # of a prediction
 PERSONS = 150.0  # times mu, for each coefficient: below, lines are shrunk more than caps bend them
 CONFIDENCE = 0.95  # of the intervals that doubts look at

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["coefficients", "from_least_squares", "spread", "unseen_columns"]
-
 LOST = 2.0**-10  # of a column, in directions that were dropped: rounding is far smaller
 
 

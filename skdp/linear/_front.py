@@ -19,21 +19,6 @@ from skdp.location._counted import RowCount
 from skdp.scales._column_noise import noise_sum_quantile
 from skdp.scales._significance import COARSE, RANGE, farthest_window
 
-__all__ = [
-    "COARSE_SCALES",
-    "SIZES",
-    "TARGET_RANGE",
-    "FeaturePreprocessing",
-    "WeightedGram",
-    "front_plan",
-    "is_small",
-    "release_coarse_preprocessing",
-    "release_preprocessing",
-    "release_target_range",
-    "size_share",
-    "weighted_gram",
-]
-
 LEVERAGE = 0.005  # part of the rows that have less weight than the others
 SIZES = 0.002, 0.02  # least and largest share of a histogram of norms
 NORMS = Step("norms", at_most=SIZES[1], of=(Distances,))

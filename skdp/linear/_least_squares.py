@@ -13,19 +13,6 @@ from skdp.kernel._sums import Distances as DistanceCells
 from skdp.location._clip import Distances, Tail, joined
 from skdp.scales._significance import LEAST_SQUARES
 
-__all__ = [
-    "ALIGNED",
-    "LEAST_SQUARES_STEPS",
-    "SQUARES",
-    "UNTOLD",
-    "LeastSquares",
-    "ends",
-    "least_squares",
-    "named",
-    "release_lengths",
-    "release_total",
-]
-
 BELOW, FINE, ABOVE = 5, 1, 13  # octaves of lengths: narrow cells up to FINE, whole octaves above
 
 

@@ -34,8 +34,6 @@ from skdp.location._clip import Tail
 from skdp.location._counted import ROW_COUNT, release_count
 from skdp.location._mean import private_mean
 
-__all__ = ["Line", "line_plan", "private_line"]
-
 # --- what is believed of the error of a model, and the gain of a step along its gradient
 
 WIDE = 4.0  # times the size of the coefficients that the first gradient tells

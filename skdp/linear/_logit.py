@@ -42,8 +42,6 @@ from skdp.linear._newton import (
 )
 from skdp.location._counted import ROW_COUNT, RowCount, release_count
 
-__all__ = ["LogitRelease", "logit_plan", "private_logit"]
-
 GRAM = 0.15  # share of the Gram matrix, of what the front leaves
 GROWTH = 1.5  # of the shares from step to step
 STEPS = ((0.12, 8), (0.5, 5), (1.5, 3))  # at most this noise of a step, and their number

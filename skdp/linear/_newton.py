@@ -9,20 +9,6 @@ from skdp.accounting import Step
 from skdp.kernel._gradients import THIN, LogitCalibration, LogitIntercepts, LogitStep, probabilities
 from skdp.kernel._sums import GRID
 
-__all__ = [
-    "CALIBRATION",
-    "GRADIENT",
-    "INTERCEPT",
-    "LARGEST",
-    "UNSETTLED",
-    "NewtonStep",
-    "ended",
-    "floored",
-    "inverse",
-    "release_step",
-    "share_of_last",
-]
-
 MOST_STEPS = 8
 GRADIENT = Step("gradient", times=MOST_STEPS, of=(LogitStep,))
 LARGEST = 2.0  # step, as the root of its mean square in units of a score

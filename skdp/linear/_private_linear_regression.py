@@ -3,8 +3,6 @@
 from skdp.linear._base import LinearModel
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateLinearRegression"]
-
 
 class PrivateLinearRegression(LinearModel):
     """Linear regression under differential privacy, without bounds on the data.

@@ -25,8 +25,6 @@ from skdp.utils._compat import Interval
 from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 
-__all__ = ["PrivateLogisticRegression"]
-
 CLASSES = 0.05  # share of the search for classes
 FAILING = Fraction(1, 4)  # of the failure probability
 NO_CLASSES = (

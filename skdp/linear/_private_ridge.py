@@ -6,8 +6,6 @@ from skdp.linear._base import LinearModel
 from skdp.utils._compat import Interval
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateRidge"]
-
 
 class PrivateRidge(LinearModel):
     """Ridge regression under differential privacy, without bounds on the data.

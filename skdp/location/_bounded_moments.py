@@ -15,15 +15,6 @@ from skdp.location._release import MeanRelease
 from skdp.scales._column_noise import check_sampling, check_strength, level_of_each, with_law
 from skdp.table._groups import GroupRule
 
-__all__ = [
-    "BoundedColumns",
-    "bounded_rule",
-    "check_bounds",
-    "doubt_clipped",
-    "moment_plan",
-    "release_columns",
-]
-
 FEW = (
     "too few rows to be told from the noise: the results are little more than the bounds. Use a "
     "larger epsilon or more rows"

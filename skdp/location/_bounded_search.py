@@ -27,15 +27,6 @@ from skdp.location._release import MeanRelease
 from skdp.scales._column_noise import ColumnNoise, column_budget
 from skdp.scales._significance import COARSE, windows_above
 
-__all__ = [
-    "NARROW_STEPS",
-    "are_narrow",
-    "between",
-    "bounded_mean_plan",
-    "looks_inside",
-    "release_bounded_mean",
-]
-
 N_CELLS = 40  # of the first look at a column between its bounds
 PAD = 2.0  # of an interval of significant cells, whose ends hide
 FAINT = 0.05  # part of the rows on either side, which does not decide whether to search

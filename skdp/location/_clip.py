@@ -14,8 +14,6 @@ from skdp.scales import _significance as significance
 from skdp.scales._column_noise import noise_level, noise_sum_quantile
 from skdp.scales._significance import farthest_window
 
-__all__ = ["DISTANCES", "Clip", "Distances", "LawfulTail", "Tail", "joined", "release_distances"]
-
 OCTAVES_BELOW, OCTAVES_FINE, OCTAVES_ABOVE = 5, 1, 12
 DISTANCES = Step("distances", at_most=0.1, times=2, of=(_sums.Distances,))
 MANY = 1 / 25  # part of the rows that is not to hide in one cell

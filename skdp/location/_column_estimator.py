@@ -35,17 +35,6 @@ from skdp.sensitivity import release_bounded
 from skdp.sensitivity._bounded import bounded_columns
 from skdp.utils._compat import Interval
 
-__all__ = [
-    "CLEAR",
-    "UNTOLD",
-    "ColumnEstimator",
-    "ExtremesMixin",
-    "doubt_extremes",
-    "doubt_variance",
-    "hidden_variance",
-    "release_squares",
-]
-
 ALIKE = "no two values were told apart in a column: all are taken to lie within 1 of a point"
 UNTOLD = "the scale of a column was not found: it is no larger than what noise or unseen rows make"
 THIN = "a column is spread so thinly that its scale may be many times larger"

@@ -12,21 +12,6 @@ from skdp.kernel._friends import RingColumns, SparseRing
 from skdp.kernel.applied._likeness import ABOVE, PER_OCTAVE, RingLikeness
 from skdp.scales._column_laws import OCTAVES, ColumnLaws
 
-__all__ = [
-    "LIKENESS",
-    "SCALES_AGAIN",
-    "SCALE_LOOKS",
-    "ScaleLaws",
-    "are_alike",
-    "effective_columns",
-    "laws_come_first",
-    "laws_tell",
-    "release_scale_laws",
-    "scale_share",
-    "scales_are_dear",
-    "shape_weights",
-]
-
 LIKENESS = Step("likeness", at_most=0.04, of=(RingLikeness,))
 SCALE_LOOKS = Step("scale looks", at_most=0.3, times=7, of=(RingColumns, SparseRing))
 SCALES_AGAIN = Step("scales again", at_most=0.05, of=(ColumnBins,))

@@ -14,19 +14,6 @@ from skdp.location._counted import release_count
 from skdp.location._release import MeanRelease
 from skdp.scales import clipped_sum
 
-__all__ = [
-    "COLUMN_STEPS",
-    "FINAL_SUM",
-    "HIDDEN",
-    "boxed",
-    "column_mean",
-    "drowned",
-    "look_at_columns",
-    "prefer_column_clipping",
-    "unboxed",
-    "with_deviation",
-]
-
 FEW_ROWS, COARSE = 150, 30  # rows in noise units of a sum
 COUNT_AGAIN = Step("row count again", at_most=0.04, of=(Count,))
 FINAL_SUM = Step("final sum", of=(BallSum,))

@@ -9,8 +9,6 @@ from skdp.accounting import Step
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
 
-__all__ = ["ROW_COUNT", "CountedTable", "RowCount", "release_count"]
-
 ROW_COUNT = Step("row count", at_most=0.01, of=(Count,))
 CLEAR = 4.0  # noises
 GONE = (

@@ -14,8 +14,6 @@ from skdp.kernel._sums import FarthestEntry
 from skdp.location._release import LARGEST, bounded
 from skdp.scales import LogBins
 
-__all__ = ["FAR_COLUMNS", "with_far_columns"]
-
 FAR_COLUMNS = Step("far columns", at_most=0.1, of=(FarthestEntry,))
 PART = 0.1  # of what is left
 MOST_COLUMNS = 1000

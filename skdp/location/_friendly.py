@@ -18,16 +18,6 @@ from skdp.kernel._table import Table, annex
 from skdp.location._locate import RING, ring_scale, scale_sample_size
 from skdp.location._release import NOTHING, MeanRelease
 
-__all__ = [
-    "check_friendly",
-    "core_location",
-    "core_location_plan",
-    "find_friend_radius",
-    "friend_radius_steps",
-    "friendly_location",
-    "friendly_location_plan",
-]
-
 BASE, BELOW, ABOVE = 1.5, 4, 3  # candidates for the diameter around the scale of the ring
 TESTED = 5000.0  # rows
 DIAMETER = Fraction(1, 10)  # share

@@ -14,18 +14,6 @@ from skdp.kernel._views import TheseColumns
 from skdp.mechanisms._exact import exact
 from skdp.scales._column_noise import ColumnNoise, with_law
 
-__all__ = [
-    "GAPS",
-    "SHOW",
-    "ColumnTable",
-    "QuietTable",
-    "are_beyond",
-    "asked_first",
-    "reach",
-    "release_with_gaps",
-    "with_gaps",
-]
-
 
 class ColumnTable:
     """The Table of one column, whose doubts are those of that column in the table of all."""

@@ -26,24 +26,6 @@ from skdp.kernel._friends import (
 from skdp.kernel._sampled import Members
 from skdp.scales import LogBins, read_scale
 
-__all__ = [
-    "COLUMN_SCALES",
-    "CORE_COUNT",
-    "FRIENDS",
-    "RING",
-    "SOFT_CORE",
-    "Approach",
-    "Locating",
-    "approach_schedule",
-    "column_scales",
-    "core_sample_size",
-    "geometry",
-    "locating_shares",
-    "ring_scale",
-    "scale_sample_size",
-    "soft_core_centre",
-]
-
 MARGINS = np.arange(4, 24, 2) / 100
 SHARES = 0.006 * math.sqrt(2) ** np.arange(11)
 TYPICAL_H = 0.94  # part of the rows that a core can count on as friends of one another

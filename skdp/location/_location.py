@@ -14,8 +14,6 @@ from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
 from skdp.utils._renamed import Renamed
 
-__all__ = ["SLACK", "CentringMixin", "Location"]
-
 
 @transforms_pieces
 class CentringMixin(OneToOneFeatureMixin, TransformerMixin):

@@ -61,18 +61,6 @@ from skdp.location._soft_core_location import (
 from skdp.scales import private_median, top_scale
 from skdp.scales._clipped import LEVELS
 
-__all__ = [
-    "DISTANCES",
-    "MEDIAN",
-    "ROWS_KEPT",
-    "doubt_mean",
-    "find_clip",
-    "mean_plan",
-    "private_mean",
-    "release_clipped_mean",
-    "release_far_start",
-]
-
 ROWS_KEPT = Step("rows kept", at_most=0.01, of=(KeptRows,))
 TRIMMED = 6.0  # clip radii, beyond which rows are left out
 

@@ -25,15 +25,6 @@ from skdp.location._reach import (
 )
 from skdp.scales._column_noise import ColumnNoise, noise_level, with_law
 
-__all__ = [
-    "TOO_WIDE",
-    "ColumnSearch",
-    "StatisticScale",
-    "bounded",
-    "place_steps",
-    "short_decimal",
-]
-
 PURE_COUNT, COUNT = 0.03, 0.01
 SEARCH, RADIUS = 0.35, 0.15  # of the budget, at most
 REACH = 0.1, 0.15  # of the budget, at least and at most

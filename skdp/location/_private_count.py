@@ -20,8 +20,6 @@ from skdp.scales._column_noise import (
 )
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateCount"]
-
 ROW_COUNT = Step("row count", of=(Count,))
 
 

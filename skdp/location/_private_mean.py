@@ -34,8 +34,6 @@ from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 
-__all__ = ["PrivateMean"]
-
 
 class PrivateMean(WeightsMixin, VectorMixin, CentringMixin, PrivateEstimator):
     """Mean of a table under differential privacy, without bounds on the data.

@@ -10,8 +10,6 @@ from skdp.table._batched import apply_batched
 from skdp.table._schema import later_rows
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateMinMax"]
-
 
 class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     """Minima and maxima of the columns under differential privacy, without bounds on the data.

@@ -16,8 +16,6 @@ from skdp.scales._column_noise import column_budget, with_law
 from skdp.table._groups import GroupRule
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateSum"]
-
 SUMS = Step("sums", of=(BoundedSums,))
 
 

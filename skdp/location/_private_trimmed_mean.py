@@ -7,8 +7,6 @@ from skdp.sensitivity import TrimmedMean
 from skdp.utils._compat import Interval
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateTrimmedMean"]
-
 
 class PrivateTrimmedMean(Location):
     """Trimmed means of the columns under differential privacy, without bounds on the data.

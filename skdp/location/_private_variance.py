@@ -19,8 +19,6 @@ from skdp.location._column_estimator import (
 from skdp.utils._numbers import stores_parameters
 from skdp.utils._renamed import Renamed
 
-__all__ = ["PrivateVariance"]
-
 
 class PrivateVariance(WeightsMixin, VectorMixin, ColumnEstimator):
     """Variances of the columns under differential privacy, without bounds on the data.

@@ -2,15 +2,6 @@
 
 import numpy as np
 
-__all__ = [
-    "accuracy_of",
-    "bounds_vectors",
-    "column_ranges",
-    "column_vector",
-    "known_ranges",
-    "range_vectors",
-]
-
 NOT_PAIRS = "Not a pair for every column: pass ([low, low, ...], [high, high, ...])."
 
 

@@ -21,8 +21,6 @@ from skdp.table._batched import transforms_pieces
 from skdp.table._groups import GroupRule
 from skdp.utils._compat import StrOptions
 
-__all__ = ["CHOICE", "QuantileEstimator", "choose_quantile", "rank_rule"]
-
 LINEAR, PER_OCTAVE, OCTAVES = 256, 64, 20
 MOST_COLUMNS = 2**16
 CHOICE = Step("statistic", "select", 1, MOST_COLUMNS, of=(RankScores,))

@@ -12,19 +12,6 @@ from skdp.kernel._ranks import PARTS, Thresholds
 from skdp.location._bounded_moments import AT_BOUND, doubt_clipped
 from skdp.scales._column_noise import ColumnNoise
 
-__all__ = [
-    "LARGEST",
-    "MOST_LEVELS",
-    "NOTHING",
-    "TYPICAL_LEVELS",
-    "Brackets",
-    "RankCurves",
-    "View",
-    "divide",
-    "release_quantile_intervals",
-    "release_quantiles",
-]
-
 LARGEST = float(np.finfo(np.float64).max)
 MOST_LEVELS, TYPICAL_LEVELS = 80, 12
 LOWEST, HIGHEST = -1075, 1024  # octaves; that of zero is the lowest

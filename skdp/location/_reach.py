@@ -16,15 +16,6 @@ from skdp.scales._column_noise import ColumnNoise, noise_level
 from skdp.scales._log_histogram import Reading
 from skdp.scales._significance import APART, REACH
 
-__all__ = [
-    "LONGEST",
-    "DistanceHistogram1d",
-    "SquareClip",
-    "best_squares",
-    "release_column_distances",
-    "release_sides",
-]
-
 CELLS = OctaveCells(halvings=1)
 ENDS = OctaveEnds(CELLS)
 EDGES = ENDS.high[CELLS.n_side :]  # of the distances 0, then two to the octave, closed above

@@ -9,18 +9,6 @@ from skdp.accounting import Step
 from skdp.kernel._sums import BallSum
 from skdp.scales import clipped_sum
 
-__all__ = [
-    "CLOSER",
-    "LARGEST",
-    "NOTHING",
-    "LocationEstimate",
-    "MeanRelease",
-    "ball_around",
-    "bounded",
-    "noise_norm_quantile",
-    "release_refined_center",
-]
-
 NOTHING = (
     "nothing found: too few rows for this epsilon to locate them; location_ is a placeholder. Use "
     "a larger epsilon, more rows, or bounds=(low, high)"

@@ -33,15 +33,6 @@ from skdp.location._release import (
 )
 from skdp.scales import LogBins, top_scale
 
-__all__ = [
-    "NORMS",
-    "SampleScale",
-    "release_norm_histogram",
-    "release_row_scale",
-    "release_soft_core_center",
-    "sample_scale",
-]
-
 NORMS = Step("norms", at_most=0.25, times=3, of=(Distances,))
 # Of two typical rows, over what scales of columns make it; share of one more look at these.
 FAR_OFF, MOST_AGAIN = 2.0, 0.15

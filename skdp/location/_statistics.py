@@ -6,8 +6,6 @@ from skdp.location._quantiles import QuantileEstimator
 from skdp.utils._compat import Interval
 from skdp.utils._numbers import stores_parameters
 
-__all__ = ["PrivateMedian", "PrivateQuantile"]
-
 
 class PrivateMedian(QuantileEstimator):
     """Medians of the columns under differential privacy, without bounds on the data.

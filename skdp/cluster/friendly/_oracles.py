@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["kmeans_oracle", "pca_oracle"]
-
 
 def kmeans_oracle(part, n_clusters, seed, *, n_init=10):
     """Return the centres of k-means++ and Lloyd, the best of several starts.

@@ -8,8 +8,6 @@ from skdp.utils._config import config_context, get_config
 from skdp.utils._public import public_words
 from skdp.utils._threads import one_thread, quiet
 
-__all__ = ["NEAR", "part_order", "part_tuples", "parts", "unit_rows"]
-
 NEAR = 2.0  # radii; rows beyond are left out
 
 

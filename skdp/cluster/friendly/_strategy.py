@@ -13,14 +13,6 @@ from skdp.friendly import friendly_tuples, friendly_tuples_plan
 from skdp.friendly._tuples import PARTS
 from skdp.mechanisms._exact import log_of
 
-__all__ = [
-    "friendly_centers",
-    "friendly_kmeans",
-    "friendly_road_steps",
-    "kmeans_road_steps",
-    "parts_for",
-]
-
 SHARE = Fraction(3, 5)  # of a fit of k-means
 TAKEN = "road: friendly (random parts of the table agreed on the centres)"
 FAILED = "road: density, after the random parts of the table did not agree"
