@@ -186,11 +186,7 @@ class CovarianceRun:
     def _affordable(self, n, *, first):
         """Return the clip radius and the share of a round of n rows, None if it costs too much."""
         spread = release_distance_histogram(
-            self.sample,
-            self.frame,
-            per_octave=4,
-            share=self._size_share(60, 0.0005),
-            step=SPREAD,
+            self.sample, self.frame, per_octave=4, share=self._size_share(60, 0.0005), step=SPREAD
         )
         if spread.empty:
             return None

@@ -9,13 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.denoising._auto import (
-    DENOISER,
-    check_denoiser,
-    denoised,
-    resolve_denoiser,
-    with_denoiser,
-)
+from skdp.denoising._auto import DENOISER, check_denoiser, denoised, resolve_denoiser, with_denoiser
 from skdp.denoising._axes import (
     RANGE_SHARE,
     RANGE_STEPS,

@@ -12,11 +12,7 @@ from skdp.friendly._tuples import (
     reorder,
 )
 from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._soft_core import (
-    h_index,
-    soft_core_average,
-    soft_core_sensitivity,
-)
+from skdp.kernel.pairs._soft_core import h_index, soft_core_average, soft_core_sensitivity
 
 __all__ = [
     "DistancePredicate",

@@ -45,17 +45,7 @@ class NoisyVector:
         return np.array(self.value, dtype=dtype)
 
 
-def friendly_average(
-    X,
-    core,
-    *,
-    curator,
-    count_share,
-    share,
-    labels,
-    event,
-    law="gaussian",
-):
+def friendly_average(X, core, *, curator, count_share, share, labels, event, law="gaussian"):
     """Release the average of the core rows, or None.
 
     Parameters

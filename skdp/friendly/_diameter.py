@@ -150,12 +150,7 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
         return check_diameter_statistic(family(radii[i]).friends(X), len(X), slack)
 
     return bisect_radii(
-        radii,
-        statistic,
-        curator,
-        sensitivity=(2 - slack) * FINE + 1,
-        share=share,
-        label=label,
+        radii, statistic, curator, sensitivity=(2 - slack) * FINE + 1, share=share, label=label
     )
 
 

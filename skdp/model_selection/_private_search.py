@@ -183,11 +183,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         **{k: v for k, v in PrivateEstimator._parameter_constraints.items() if k != "n_jobs"},
         "estimator": [HasMethods(["fit", "plan", "get_params", "set_params"])],
         "param_distributions": [dict, list, tuple],
-        "scoring": [
-            StrOptions(set(SCORERS)),
-            HasMethods(["prepare", "value"]),
-            None,
-        ],
+        "scoring": [StrOptions(set(SCORERS)), HasMethods(["prepare", "value"]), None],
         "n_candidates": [Interval(Integral, 1, None, closed="left")],
         "n_trials": [StrOptions(set(LAWS)), Interval(Real, 0, 100, closed="both")],
         "mean_trials": [Interval(Real, 1, 1000, closed="right")],

@@ -2,11 +2,7 @@
 
 import numpy as np
 from sklearn.base import TransformerMixin
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from skdp.contracts._contract import Contract, Rows
 from skdp.readers._columns import read_columns

@@ -325,11 +325,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         near = DistancePredicate if self._problem() else self._public_predicate()
         near = DistancePredicate if near is None else near
         return Contract(
-            (Rows,),
-            yields=lambda kind: Core(near),
-            spends=True,
-            weight=0.5,
-            problem=self._problem,
+            (Rows,), yields=lambda kind: Core(near), spends=True, weight=0.5, problem=self._problem
         )
 
 

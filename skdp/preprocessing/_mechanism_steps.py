@@ -222,10 +222,7 @@ class GaussianMechanism(Mechanism):
     (1,)
     """
 
-    _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
-        "denoiser": DENOISER,
-    }
+    _parameter_constraints: dict = {**PrivateEstimator._parameter_constraints, "denoiser": DENOISER}
 
     def _law(self):
         return "gaussian"

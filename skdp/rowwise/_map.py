@@ -319,9 +319,7 @@ class _Rows(preprocessing.Normalizer):
 
 Binarizer = _by_rows(preprocessing.Binarizer)
 Normalizer = type(
-    "Normalizer",
-    (ByRows, _Rows),
-    {"__module__": __name__, "row_wise_of": preprocessing.Normalizer},
+    "Normalizer", (ByRows, _Rows), {"__module__": __name__, "row_wise_of": preprocessing.Normalizer}
 )
 PolynomialFeatures = _by_rows(preprocessing.PolynomialFeatures)
 OneHotEncoder = _by_rows(preprocessing.OneHotEncoder)

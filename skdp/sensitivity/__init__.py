@@ -1,9 +1,6 @@
 """Sensitivity preprocessing: bounded statistics of unbounded data."""
 
-from skdp.sensitivity._bounded import (
-    bounded_statistic,
-    release_bounded,
-)
+from skdp.sensitivity._bounded import bounded_statistic, release_bounded
 from skdp.sensitivity._personal import (
     PersonalBudgets,
     PersonalReport,

@@ -243,12 +243,7 @@ def _float_above(best):
 def _quarters(a0, a1, b0, b1):
     """Cut cells into halves along both sides, where these have more than one number."""
     a, b = (a0 + a1) // 2, (b0 + b1) // 2
-    corners = (
-        (a0, a, b0, b),
-        (a + 1, a1, b0, b),
-        (a0, a, b + 1, b1),
-        (a + 1, a1, b + 1, b1),
-    )
+    corners = ((a0, a, b0, b), (a + 1, a1, b0, b), (a0, a, b + 1, b1), (a + 1, a1, b + 1, b1))
     cells = np.concatenate([np.stack(corner) for corner in corners], axis=1)
     return cells[:, (cells[0] <= cells[1]) & (cells[2] <= cells[3])]
 
