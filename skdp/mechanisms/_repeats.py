@@ -8,8 +8,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from skdp.mechanisms._choice import _randbelow
 from skdp.mechanisms._exact import exact
+from skdp.mechanisms._noise import _randbelow
 
 BITS = 192  # of the weight of the smallest number of trials
 PRECISION = 2**42  # of the law, see the notes

@@ -13,7 +13,6 @@ from skdp.exceptions import PlanError
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._sums import table_of_numbers
 from skdp.mechanisms import row_norms
-from skdp.model_selection._densities import is_mixture, mixture_log_density
 from skdp.readers._tables import Tables
 from skdp.rowwise._map import each_row
 from skdp.scales import LogBins, read_scale
@@ -21,6 +20,56 @@ from skdp.scales._column_noise import with_law
 from skdp.table._batched import with_current_config
 from skdp.utils._config import get_config
 from skdp.utils._numbers import plain_fields
+
+NAMES = ("covariance_type", "means_", "precisions_cholesky_", "weights_")
+
+
+def mixture_log_density(model, X):
+    """Return the log-density of every row, an array of shape (n,).
+
+    Notes
+    -----
+    **Privacy**: products and sums are elementwise, in an order fixed by the model; exp and log are
+    taken number by number. So a row's result has the same bits whatever the other rows are, which
+    a product of matrices does not promise.
+    """
+    X = as_numbers(X)
+    k, d = model.means_.shape
+    logs = np.empty((k, len(X)))
+    with np.errstate(all="ignore"):
+        for j in range(k):
+            root = _root(model, j, d)
+            weight = model.weights_[j]
+            constant = math.log(weight) if weight > 0 else -math.inf
+            constant -= d / 2 * math.log(2 * math.pi)
+            constant += math.fsum(math.log(x) for x in np.diag(root))
+            logs[j] = constant - _squares(X - model.means_[j], root) / 2
+        top = logs.max(axis=0)
+        total = np.zeros(len(X))
+        for j in range(k):
+            total += np.fromiter(map(math.exp, logs[j] - top), dtype=np.float64, count=len(X))
+    return top + np.fromiter(map(math.log, total), dtype=np.float64, count=len(X))
+
+
+def _root(model, j, d):
+    roots = model.precisions_cholesky_
+    if model.covariance_type == "full":
+        return roots[j]
+    return {"tied": lambda: roots, "diag": lambda: np.diag(roots[j])}.get(
+        model.covariance_type, lambda: np.eye(d) * roots[j]
+    )()
+
+
+def _squares(gaps, root):
+    """Return ``|gap @ root|^2`` of every row; ``root`` is triangular, or diagonal."""
+    total = np.zeros(len(gaps))
+    for j in range(len(root)):
+        entry = np.zeros(len(gaps))
+        for i in np.flatnonzero(root[:, j]):
+            entry += gaps[:, i] * root[i, j]
+        total += np.square(entry)
+    return total
+
 
 BINS = LogBins(2)
 DISTANCES = Step("distances", of=(ColumnBins,))
@@ -250,8 +299,8 @@ class LogDensityScorer:
         """Return ``score(model)``; the reference is released, what it says of rows is not."""
 
         def log_density(model):
-            if is_mixture(model):
-                return of_rows(partial(_log_densities, model), X)
+            if all(hasattr(model, name) for name in NAMES):
+                return of_rows(partial(mixture_log_density, model), X)
             return by_row(partial(_log_density, model), X, None)
 
         usual = log_density(reference)
@@ -339,10 +388,6 @@ def _nearest(model, x, _):
 
 def _log_density(model, x, _):
     return model.score_samples(x)[0]
-
-
-def _log_densities(model, X):
-    return mixture_log_density(model, as_numbers(X))
 
 
 def _from_centers(centers, X):

@@ -1,9 +1,9 @@
 """One budget for a chain of steps."""
 
-from skdp.pipeline._check import PipelineCheck, check_pipeline
-from skdp.pipeline._make_private_pipeline import make_private_pipeline
+from skdp.pipeline._from_sklearn import make_private_pipeline
 from skdp.pipeline._plan import PipelinePlan
 from skdp.pipeline._private_pipeline import PrivatePipeline
+from skdp.pipeline._tree import PipelineCheck, check_pipeline
 
 __all__ = [
     "PipelineCheck",

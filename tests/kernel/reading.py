@@ -32,7 +32,7 @@ ORDER = [
     (
         "Noise",
         "mechanisms/_exact.py mechanisms/_entropy.py mechanisms/_noise.py "
-        "mechanisms/_choice.py mechanisms/_weighed.py "
+        "mechanisms/_weighed.py "
         "accounting/_matrix_noise.py",
         "integers plus noise of exactly the scale that was paid for",
         ":doc:`building_blocks`",
@@ -85,7 +85,7 @@ ORDER = [
     ),
     (
         "A fit",
-        "estimator/_estimator.py table/_groups.py utils/_private_state.py",
+        "estimator/_estimator.py table/_groups.py table/_weights.py utils/_private_state.py",
         "the plan is charged before rows are read; exceptions tell nothing",
         ":doc:`threat_model`",
     ),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from skdp.mechanisms import _choice, exponential_choice
+from skdp.mechanisms import _noise, exponential_choice
 from skdp.mechanisms._entropy import SeededEntropy
 
 
@@ -59,10 +59,10 @@ def test_bernoulli_exp_has_exactly_the_law(gamma, monkeypatch):
             probability *= success if left >= 0 else 1 - success
             return 0 if left >= 0 else n
 
-        monkeypatch.setattr(_choice, "_randbelow", scripted)
+        monkeypatch.setattr(_noise, "_randbelow", scripted)
         if gamma == 0 and successes:
             continue  # draws below zero do not exist
-        if _choice._bernoulli_exp_small(gamma, None):
+        if _noise._bernoulli_exp_small(gamma, None):
             total += probability
     with mpmath.workdps(50):
         assert abs(mpmath.mpf(total.numerator) / total.denominator - mpmath.exp(-gamma)) < 1e-40
@@ -71,18 +71,18 @@ def test_bernoulli_exp_has_exactly_the_law(gamma, monkeypatch):
 def test_bernoulli_exp_beyond_one_is_a_product(monkeypatch):
     parts = []
     monkeypatch.setattr(
-        _choice, "_bernoulli_exp_small", lambda gamma, entropy: parts.append(gamma) or True
+        _noise, "_bernoulli_exp_small", lambda gamma, entropy: parts.append(gamma) or True
     )
-    assert _choice._bernoulli_exp(Fraction(17, 5), None)
+    assert _noise._bernoulli_exp(Fraction(17, 5), None)
     assert parts == [1, 1, 1, Fraction(2, 5)]
 
 
 def test_randbelow_is_uniform_by_rejection():
     top = [np.uint64(i << 61) for i in range(8)]  # the three leading bits run through 0..7
-    assert [_choice._randbelow(5, FixedWords([w, 0])) for w in top] == [0, 1, 2, 3, 4, 0, 0, 0]
-    assert _choice._randbelow(1, FixedWords([])) == 0
-    assert _choice._randbelow(2**64, FixedWords([2**64 - 1])) == 2**64 - 1
-    assert _choice._randbelow(2**65, FixedWords([2**64 - 1, 2**64 - 1])) == 2**65 - 1
+    assert [_noise._randbelow(5, FixedWords([w, 0])) for w in top] == [0, 1, 2, 3, 4, 0, 0, 0]
+    assert _noise._randbelow(1, FixedWords([])) == 0
+    assert _noise._randbelow(2**64, FixedWords([2**64 - 1])) == 2**64 - 1
+    assert _noise._randbelow(2**65, FixedWords([2**64 - 1, 2**64 - 1])) == 2**65 - 1
 
 
 def test_extreme_scores():

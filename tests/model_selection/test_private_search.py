@@ -36,8 +36,8 @@ from skdp.model_selection import (
 )
 from skdp.model_selection._budgets import search_budgets
 from skdp.model_selection._curator import SearchCurator
-from skdp.model_selection._densities import mixture_log_density
 from skdp.model_selection._runs import Runs, Table
+from skdp.model_selection._scorers import mixture_log_density
 from tests._curators import CannedCurator, FixedKeys
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

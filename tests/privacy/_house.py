@@ -383,10 +383,13 @@ PUBLIC = {
     },
     "sensitivity/_windows.py": {"p": "public", "alpha": "public", "problem": "of made-up integers"},
     "sensitivity/published/_recursion.py": {"D": "number of groups", "groups": "their number"},
-    "mechanisms/_choice.py": {"rate": "from the budget"},
     "mechanisms/_entropy.py": {"start": "row number", "stop": "row number"},
     "mechanisms/_exact.py": {"name": "of a parameter", "x": "an amount of budget"},
-    "mechanisms/_noise.py": {"name": "of a parameter", "scale": "of the noise, public"},
+    "mechanisms/_noise.py": {
+        "name": "of a parameter",
+        "scale": "of the noise, public",
+        "rate": "from the budget",
+    },
     "mechanisms/_rows.py": {
         "radius": "public or released",
         "drop": "public",
