@@ -93,6 +93,24 @@ def test_only_planned_releases():
         c.gaussian([0], sensitivity=1, share=0.1, label="a")
 
 
+def test_what_is_afforded_has_its_price_when_it_is_paid_and_the_next_has_its_own(monkeypatch):
+    shares = []
+
+    def priced(self, label, mechanism, share, step, left, priced=Curator._priced_anew):
+        shares.append(share)
+        return priced(self, label, mechanism, share, step, left)
+
+    monkeypatch.setattr(Curator, "_priced_anew", priced)
+    c = curator(Step("a", "laplace", times=2), Step("b", "laplace"), budget=Budget.pure(1.0))
+    for _ in range(2):
+        c.afford("a", "laplace", 0.5)
+        assert c.laplace([0], sensitivity=1, share=0.5, label="a").scale > 2
+    assert shares == [0.5, 0.5]  # once each, although both ask the same
+    for label in "ab":
+        with pytest.raises((PlanError, BudgetExceeded)):
+            c.afford(label, "laplace", 0.5)
+
+
 def test_failure_events_are_declared_once_and_fit_the_budget():
     f = GAUSSIAN.failure
     c = curator(events=(("e", f / 2),))

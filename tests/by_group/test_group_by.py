@@ -705,6 +705,14 @@ def test_rows_of_groups_are_taken_together_where_columns_lie_apart(monkeypatch):
         assert len(made) == passes
 
 
+@pytest.mark.parametrize("places", [(1, 2, 3), (0, 2), (3, 1)])
+def test_rows_of_a_group_of_an_array_lie_row_by_row(places):
+    X, numbers = np.arange(80.0).reshape(20, 4), np.array([3, 1, 16])
+    rows = GroupViews(X, places).rows(numbers)
+    np.testing.assert_array_equal(rows, X[numbers][:, list(places)])
+    assert rows.flags.c_contiguous and not np.shares_memory(rows, X)
+
+
 def test_no_group_is_taken_for_one_that_has_ended():
     """Numbers of an ended group may have lain where those of a later one do: both have one id."""
     pandas = pytest.importorskip("pandas")

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skdp.kernel import _sampled
 from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._friends import HIndex, SoftCore, _Mean
 from skdp.kernel._plain import TYPES
@@ -175,6 +176,14 @@ def test_a_ring_has_a_difference_for_every_row(monkeypatch, n_rows):
     ring, order = _ring.ring_rows(Z, keys), np.argsort(keys)
     told = np.concatenate([task() for task in _ring.ring_blocks(ring, np.array)])
     np.testing.assert_array_equal(told, Z[order] - Z[np.roll(order, 1)])
+
+
+def test_a_sample_in_other_units_is_not_sorted_again(monkeypatch):
+    rng = np.random.default_rng(0)
+    one = Sample(rng.normal(size=(50, 2)), rng.permutation(50).astype(np.uint64), 1.0, 50.0)
+    scale, ring = np.array([3.0, 0.7]), one.ring
+    monkeypatch.setattr(_sampled, "ring_rows", None)
+    np.testing.assert_array_equal(one.scaled(scale).ring, ring / scale)
 
 
 @pytest.mark.parametrize("d", [1, 4, 9])
