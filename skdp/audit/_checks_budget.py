@@ -10,14 +10,12 @@ import warnings
 from collections import Counter
 from contextlib import suppress
 from fractions import Fraction
-from numbers import Real
 
 import numpy as np
 import sklearn
 from sklearn.base import clone
 
 from skdp.accounting import PrivacyLedger
-from skdp.audit._numbers import numpy_twins
 from skdp.audit._observe import audited_clone, fitted, recorded_fit, refusal, require, secure, small
 from skdp.audit._transcript import exactly
 from skdp.exceptions import BudgetExceeded, ReleaseError, SeededNoiseWarning
@@ -25,6 +23,7 @@ from skdp.gate._curator import Curator, replaced_curator
 from skdp.model_selection._curator import NOTE
 from skdp.utils._config import config_context
 
+FITS = 3
 LEDGER_NOTE = "an audit"
 SECRET = "86243.015625"
 SET = re.compile(r"\[[^/]*\]/")  # in labels: one of several disjoint sets of rows
@@ -183,10 +182,6 @@ def check_ledger_survives_copies(name, estimator, data):
     )
 
 
-N_ROWS = 30
-ROUNDING = 1e-3  # of what is computed with narrow floats, as long as prices hold
-
-
 def check_every_release_billed(name, estimator, data):
     """Check that the bill lists the releases of all Curators of a fit, inner fits too (9, 16)."""
     tables = data, small(data), data.take([0]), data.take([])
@@ -220,11 +215,11 @@ def check_prices(name, estimator, data):
     twin = audited_clone(estimator)
     _, _, error = recorded_fit(twin, small(data), "noise")
     require(error is None, f"{name}: a fit failed with {type(error).__name__}.")
-    underpaid = _underpaid(twin.privacy_report_)
-    require(not underpaid, f"{name}: {underpaid} have less noise than their shares ask for.")
+    wrong = underpaid(twin.privacy_report_)
+    require(not wrong, f"{name}: {wrong} have less noise than their shares ask for.")
 
 
-def _underpaid(report):
+def underpaid(report):
     """Return the labels of releases with less noise than they are charged for."""
     costs = [(charge, _cost(charge, report.budget.measure)) for charge in report.charges]
     return [
@@ -247,56 +242,6 @@ def _cost(charge, unit):
         ("pure", "laplace"): ratio,
         ("pure", "select"): 2 * ratio,
     }.get((unit, charge.mechanism))
-
-
-def check_numpy_parameters(name, estimator, data):
-    """Check that numpy's numbers as parameters do what Python's do, or are refused (row 9)."""
-    rows = data.take(np.arange(min(len(data), N_ROWS)))
-    for what, python, numpy in numpy_twins(estimator):
-        got, want = _asked(estimator, rows, numpy), _asked(estimator, rows, python)
-        fine = got is None or _nearly_equal(got, want)
-        require(fine, f"{name}: {what} as numpy's numbers asks for other releases or noise.")
-
-
-def _asked(estimator, rows, params):
-    """Return what a fit with these parameters asks its Curator for, None if it is refused first.
-
-    A list of numbers and texts.
-    """
-    refusals = ValueError, TypeError
-    try:
-        twin = audited_clone(estimator, **params)
-        plan = clone(twin).plan()
-    except refusals:
-        return None
-    records, curators, error = recorded_fit(twin, rows, "noise")
-    if isinstance(error, refusals) and not curators:
-        return None
-    reports = [curator.close("audit") for curator in curators]
-    asked = [plan.budget.measure, plan.budget.amount, error and type(error).__name__]
-    for step in plan.steps:
-        asked += [step.label, step.mechanism, step.at_most, step.times]
-    for record in records:
-        label, law, shape, sensitivity, scale = record.request
-        asked += [label, law, str(shape), sensitivity, scale]
-    for report in reports:
-        asked += [str(_underpaid(report)), *(charge.share for charge in report.charges)]
-    return asked
-
-
-def _nearly_equal(got, want):
-    """Tell whether two lists of numbers and texts are alike, numbers up to rounding."""
-    if want is None or len(got) != len(want):
-        return False
-    return all(
-        math.isclose(a, b, rel_tol=ROUNDING)
-        if isinstance(a, Real) and isinstance(b, Real)
-        else a == b
-        for a, b in zip(got, want, strict=True)
-    )
-
-
-FITS = 3
 
 
 def check_seed_is_flagged(name, estimator, data):

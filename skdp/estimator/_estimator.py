@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator
 
 from skdp._private_part import guarded, unchanged
 from skdp.accounting import PrivacyLedger
-from skdp.contracts._chain import doubts_around
-from skdp.contracts._contract import Contract, Released, Rows
+from skdp.contracts._contract import Contract, Released, Rows, doubts_around
 from skdp.estimator._fits_elsewhere import FitsElsewhere
 from skdp.estimator._planning_mixin import PlanningMixin
 from skdp.estimator._results import JudgedNumbers

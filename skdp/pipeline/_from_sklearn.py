@@ -5,8 +5,7 @@ from functools import partial
 from sklearn.base import clone
 
 import skdp
-from skdp.contracts._chain import parts_of
-from skdp.contracts._contract import qualified
+from skdp.contracts._contract import parts_of, qualified
 from skdp.pipeline._private_pipeline import PrivatePipeline
 
 

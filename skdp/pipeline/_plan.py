@@ -9,8 +9,15 @@ from sklearn.base import clone
 
 from skdp._unread import StepRows
 from skdp.accounting import Budget, Plan, PrivacyLedger, Step, mixed_budget, part_of
-from skdp.contracts._chain import chain_problems, parts_of
-from skdp.contracts._contract import BoundedStatistic, Core, Released, Rows, contract_of
+from skdp.contracts._contract import (
+    BoundedStatistic,
+    Core,
+    Released,
+    Rows,
+    chain_problems,
+    contract_of,
+    parts_of,
+)
 from skdp.exceptions import PlanError
 from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.pipeline._tree import is_inside, prepared, spending, unfold

@@ -11,7 +11,6 @@ from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 
 from skdp._unread import StepRows, Unread, mapped_here
-from skdp.contracts._chain import parts_of
 from skdp.contracts._contract import (
     PARTS,
     BoundedStatistic,
@@ -19,6 +18,7 @@ from skdp.contracts._contract import (
     Joined,
     Released,
     contract_of,
+    parts_of,
     qualified,
 )
 from skdp.denoising import Denoiser

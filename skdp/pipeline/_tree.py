@@ -6,8 +6,15 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from skdp.accounting import basic_composition, group_epsilon
-from skdp.contracts._chain import chain_problems, leaves_of, parts_of
-from skdp.contracts._contract import BoundedStatistic, Core, Joined, contract_of
+from skdp.contracts._contract import (
+    BoundedStatistic,
+    Core,
+    Joined,
+    chain_problems,
+    contract_of,
+    leaves_of,
+    parts_of,
+)
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.rowwise._map import by_rows
 from skdp.utils._compat import VisualBlock

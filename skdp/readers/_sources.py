@@ -55,8 +55,8 @@ BROKEN = (
 READERS = {
     "dask": "skdp.readers._dask",
     "dask_expr": "skdp.readers._dask",
-    "polars": "skdp.readers._polars",
-    "pyarrow": "skdp.readers._arrow",
+    "polars": "skdp.readers._lazy",
+    "pyarrow": "skdp.readers._lazy",
 }
 IN_MEMORY = dict.fromkeys(("numpy", "pandas", "polars"), "skdp.readers._array")
 

@@ -1,21 +1,137 @@
 """PrivateComparison: every column of a table by group, in one release."""
 
+import math
 from dataclasses import replace
 from numbers import Real
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.accounting import Budget, Plan
+from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import long_format
+from skdp.kernel._histograms import HistogramCounts
+from skdp.kernel._views import TheseColumns
 from skdp.location._public import bounds_vectors
-from skdp.stats._compared_columns import CHILDREN, COUNTS, MOST_COLUMNS, ComparedColumns
-from skdp.stats._search import search_steps
-from skdp.stats._tests import SUMS
+from skdp.mechanisms._exact import exact
+from skdp.stats._laws import CLEAR, adjusted, means, share_of_arm, sparse
+from skdp.stats._result import FEW, Around
+from skdp.stats._search import find_ranks, find_windows, search_steps
+from skdp.stats._tests import (
+    SPARSE,
+    SUMS,
+    cell_result,
+    codes_axis,
+    columns_of,
+    group_sums,
+    mean_result,
+    rank_result,
+    released_cells,
+    unknown,
+)
 from skdp.table._target import Selection, coded_classes, coded_columns
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
+
+MOST_COLUMNS = 2**10  # of a kind
+CHILDREN = {kind: Step(kind, "child", times=MOST_COLUMNS) for kind in ("ranks", "means")}
+COUNTS = Step("counts", of=(HistogramCounts,), times=MOST_COLUMNS)
+
+
+class ComparedColumns:
+    """What a comparison releases, column after column.
+
+    **Privacy** (add or remove one row): every column is a table of its own, of the rows that have
+    an entry in it and a group, with a k-th of what is left: sequential composition.
+    """
+
+    def __init__(self, estimator, table, kinds, labels, coding):
+        self.estimator, self.table, self.labels = estimator, table, labels
+        self.kinds, self.coding = kinds, coding
+        self.tests, self.rows = {}, []
+        share = exact(table.remaining) / max(len(kinds), 1)
+        for j in sorted(kinds):
+            view = table.map(TheseColumns(np.array([j, table.n_features - 1])))
+            if kinds[j] == "counts":
+                self._counts(j, view, share)
+            else:
+                self._numbers(j, view.child(kinds[j], share))
+
+    def attributes(self):
+        """Return the fitted attributes, in the order of the columns."""
+        told = [self.estimator._name(j) for j in sorted(self.kinds)]
+        for name in told:
+            if not self.tests[name].told:
+                self.table.doubt(f"{name}: {FEW}")
+        return {"tests_": {name: self.tests[name] for name in told}, "groups_": self.rows}
+
+    def _numbers(self, j, view):
+        ranks, bounds = self.kinds[j] == "ranks", self._bounds(j)
+        if ranks:
+            found = find_ranks(columns_of(view), bounds)
+        else:
+            found = find_windows(columns_of(view), bounds, self.estimator.tails, len(self.labels))
+        (of,) = group_sums(view, found, len(self.labels), SUMS, view.remaining)
+        ok, middle, half = bool(found.found[0]), found.middle[0], found.half[0]
+        if ranks:
+            result = rank_result(of, "two-sided", ok)
+        else:
+            result = mean_result(of, middle, half, "two-sided", ok)
+        self._keep(j, result)
+        each = means(of)
+        scale = (0.5, 0.5, 0.0, 1.0) if ranks else (half, middle, -np.inf, np.inf)
+        name = "mean rank" if ranks else "mean"
+        for g, label in enumerate(self.labels):
+            df = each.var[g] ** 2 * 2 / each.of_variance[g]
+            around = Around(each.mean[g], math.sqrt(each.var[g]), max(df, 2.0), *scale)
+            value, *ends = (around.value, *around.at(0.95)) if result.told else (np.nan, *scale[2:])
+            self._row(j, label, name, value, *ends, of.n[g])
+
+    def _bounds(self, j):
+        bounds, d = self.estimator.bounds, len(self.coding.levels)
+        return None if bounds is None else tuple(one[[j]] for one in bounds_vectors(bounds, d))
+
+    def _counts(self, j, view, share):
+        levels = self.coding.levels[j]
+        axes = [codes_axis(len(levels) + 2), codes_axis(len(self.labels))]
+        counts, sd = released_cells(view, axes, COUNTS, share)
+        counts = counts[:-2]  # others and missing ones are in no level
+        if len(counts) < 2:
+            counts = np.concatenate([counts, np.zeros((2 - len(counts), counts.shape[1]))])
+        if sparse(counts, sd):
+            self.table.doubt(f"{self.estimator._name(j)}: {SPARSE}")
+        result = cell_result(counts, sd)
+        self._keep(j, result)
+        n = counts.sum(axis=0)
+        for g, label in enumerate(self.labels):
+            for level, count in zip(levels, counts[:, g], strict=False):
+                value, *ends = share_of_arm(count, n[g], len(counts), sd)
+                if n[g] <= CLEAR * sd * math.sqrt(len(counts)):
+                    value, ends = math.nan, (0.0, 1.0)
+                self._row(j, label, f"part of {level}", value, *ends, n[g])
+
+    def _keep(self, j, result):
+        if len(self.labels) == 2 and self.kinds[j] != "counts":
+            x, y = self.labels
+            if self.kinds[j] == "ranks":
+                name = f"P({x} > {y})"
+                names = {"effect_name": f"{name}, half of ties with it", "interval_name": name}
+            else:
+                names = {
+                    "effect_name": f"Cohen's d, {x} less {y}",
+                    "interval_name": f"mean of {x} less that of {y}",
+                }
+            result = replace(result, **names)
+        self.tests[self.estimator._name(j)] = result if result.told else unknown(result)
+
+    def _row(self, j, label, measure, value, low, high, n):
+        numbers = {"value": value, "low": low, "high": high, "n": n}
+        self.rows.append(
+            {"variable": self.estimator._name(j), "group": label, "measure": measure}
+            | {key: float(x) for key, x in numbers.items()}
+            | {"reliable": math.isfinite(value)}
+        )
+
 
 LABELS = 0.1  # of the budget, for groups and levels that are not public
 MEASURES = (
@@ -31,7 +147,6 @@ MANY = (
     f"a fit compares {MOST_COLUMNS} columns at most. Name fewer in measures, or fit several times."
 )
 ALONE = "fewer than two groups stand clear of the noise. Pass classes=[...] if they are public"
-NO_GROUPS = "y is needed: the group of every row. Pass y, or by='column of X'."
 
 
 class PrivateComparison(PrivateEstimator):
@@ -108,7 +223,6 @@ class PrivateComparison(PrivateEstimator):
 
     _target = "class"
     _mixed = True
-
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,
         "delta": [Interval(Real, 0, 1, closed="neither")],
@@ -209,8 +323,7 @@ class PrivateComparison(PrivateEstimator):
         """Return how columns are compared, by number; None for the usual way."""
         if self.measures is None:
             return dict.fromkeys(range(n_features))
-        given = self.measures
-        given = given if isinstance(given, dict) else dict.fromkeys(given)
+        given = self.measures if isinstance(self.measures, dict) else dict.fromkeys(self.measures)
         names = list(getattr(self, "feature_names_in_", ()))
         found = {}
         for key, kind in given.items():
@@ -223,23 +336,18 @@ class PrivateComparison(PrivateEstimator):
         return found
 
     def _release(self, table):
-        share = LABELS / 2
-        labels, table = coded_classes(table, self.classes, share=share)
-        coding, table = coded_columns(table, share=share)
+        labels, table = coded_classes(table, self.classes, share=LABELS / 2)
+        coding, table = coded_columns(table, share=LABELS / 2)
         told = {"classes_": labels, "categories_": list(coding.levels)}
         if len(labels) < 2:
             table.doubt(ALONE)
             return told | {"tests_": {}, "groups_": []}
-        kinds = self._kinds(coding)
-        released = ComparedColumns(self, table, kinds, labels, coding)
-        return told | released.attributes()
-
-    def _kinds(self, coding):
-        """Return the kind of every compared column."""
-        return {
+        kinds = {
             j: kind or ("ranks" if coding.levels[j] is None else "counts")
             for j, kind in self._measures(len(coding.levels)).items()
         }
+        released = ComparedColumns(self, table, kinds, labels, coding)
+        return told | released.attributes()
 
     def _name(self, j):
         return str(getattr(self, "feature_names_in_", range(self.n_features_in_))[j])
@@ -266,7 +374,7 @@ class PrivateComparison(PrivateEstimator):
         if adjust not in ("holm", "bh", None):
             raise ValueError("adjust must be 'holm', 'bh' or None. Pass adjust='holm'.")
         p = np.array([test.pvalue for test in self.tests_.values()])
-        return dict(zip(self.tests_, _adjusted(p, adjust).tolist(), strict=True))
+        return dict(zip(self.tests_, adjusted(p, adjust).tolist(), strict=True))
 
     def results(self):
         """Return the numbers of all groups as one table.
@@ -290,18 +398,3 @@ class PrivateComparison(PrivateEstimator):
             effect = f"{test.effect_name} {test.effect_size:.3g}"
             lines.append(f"{name}: adjusted p-value {p:.3g}; {effect}; {test.conclusion}")
         return "\n".join(lines)
-
-
-def _adjusted(p, adjust):
-    """Return p-values that account for their number."""
-    m, order = len(p), np.argsort(p, kind="stable")
-    if adjust is None or not m:
-        return p
-    ranked = p[order]
-    if adjust == "holm":
-        ranked = np.maximum.accumulate(ranked * (m - np.arange(m)))
-    else:
-        ranked = np.minimum.accumulate((ranked * m / np.arange(1, m + 1))[::-1])[::-1]
-    out = np.empty(m)
-    out[order] = np.minimum(ranked, 1.0)
-    return out

@@ -364,3 +364,18 @@ def _arm(successes, failures, sd, z, others=1):
     root = math.sqrt(max(b * b - a * c, 0.0))
     low, high = np.clip((b - root) / a, 0, 1), np.clip((b + root) / a, 0, 1)
     return np.clip(np.clip(successes / max(n, 1.0), 0, 1), low, high), low, high
+
+
+def adjusted(p, adjust):
+    """Return p-values that account for their number."""
+    m, order = len(p), np.argsort(p, kind="stable")
+    if adjust is None or not m:
+        return p
+    ranked = p[order]
+    if adjust == "holm":
+        ranked = np.maximum.accumulate(ranked * (m - np.arange(m)))
+    else:
+        ranked = np.minimum.accumulate((ranked * m / np.arange(1, m + 1))[::-1])[::-1]
+    out = np.empty(m)
+    out[order] = np.minimum(ranked, 1.0)
+    return out

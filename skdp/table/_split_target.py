@@ -7,8 +7,7 @@ import sys
 
 import numpy as np
 
-from skdp.contracts._chain import leaves_of
-from skdp.contracts._contract import target_of
+from skdp.contracts._contract import leaves_of, target_of
 from skdp.readers._raw import TableError, has_two_dimensions, library
 from skdp.readers._tables import tables_of
 from skdp.table._schema import BROKEN

@@ -161,7 +161,7 @@ def test_steps_known_as_row_wise_are_so_to_the_last_bit(step):
     ],
 )
 def test_steps_that_look_at_rows_are_not(step, text):
-    from skdp.contracts._chain import chain_problems
+    from skdp.contracts._contract import chain_problems
 
     assert contract_of(step) is None
     assert text in chain_problems([("step", step)])[0]

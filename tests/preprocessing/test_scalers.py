@@ -6,8 +6,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import skdp
 from skdp import PrivateMean
-from skdp.contracts._chain import chain_problems
-from skdp.contracts._contract import Rows, contract_of
+from skdp.contracts._contract import Rows, chain_problems, contract_of
 from skdp.preprocessing import (
     PrivateMinMaxScaler,
     PrivateRobustScaler,

@@ -27,7 +27,8 @@ from skdp import (
     RowMap,
     make_private_pipeline,
 )
-from skdp.audit._checks_budget import check_numpy_parameters, check_prices
+from skdp.audit._checks_budget import check_prices
+from skdp.audit._checks_target import check_numpy_parameters
 from skdp.audit._draw import Sample
 from skdp.audit._pairs import Pair
 from skdp.audit._sensitivity import examine_pair
