@@ -21,12 +21,7 @@ from skdp.accounting._conversions import (
     zcdp_epsilon,
     zcdp_rho,
 )
-from skdp.accounting._gaussian import (
-    gaussian_delta,
-    gaussian_epsilon,
-    gaussian_mu,
-    gaussian_sigma,
-)
+from skdp.accounting._gaussian import gaussian_delta, gaussian_epsilon, gaussian_mu, gaussian_sigma
 from skdp.accounting._ledger import PrivacyLedger
 from skdp.accounting._plan import Plan, Step, mixed_budget, part_of
 from skdp.accounting._report import Charge, PrivacyReport

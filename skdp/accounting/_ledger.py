@@ -111,14 +111,7 @@ class PrivacyLedger(LedgerPlanning):
 
     @_path_may_come_first
     def __init__(
-        self,
-        epsilon,
-        delta=0.0,
-        path=None,
-        *,
-        composition=None,
-        unit="row",
-        rows_per_group=None,
+        self, epsilon, delta=0.0, path=None, *, composition=None, unit="row", rows_per_group=None
     ):
         openings = openings_of(epsilon, delta, composition, unit, rows_per_group)
         self._note = ""

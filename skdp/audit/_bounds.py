@@ -71,12 +71,7 @@ def epsilon_between(p, q, delta):
     the tables, hence ``epsilon >= log((P(E) - delta) / Q(E))``, for E and for its complement.
     """
     (p_low, p_high), (q_low, q_high) = p, q
-    pairs = (
-        (p_low, q_high),
-        (q_low, p_high),
-        (1 - p_high, 1 - q_low),
-        (1 - q_high, 1 - p_low),
-    )
+    pairs = ((p_low, q_high), (q_low, p_high), (1 - p_high, 1 - q_low), (1 - q_high, 1 - p_low))
     with np.errstate(divide="ignore"):
         bounds = [np.log(np.maximum(more - delta, 0)) - np.log(less) for more, less in pairs]
     return np.maximum(np.max(bounds, axis=0), 0.0)

@@ -248,10 +248,7 @@ def check_seed_is_flagged(name, estimator, data):
     """Check that a seed warns and marks the report, and that None does neither (row 24)."""
     rows = small(data)
     seeded = secure(estimator, ledger=None).set_params(random_state=0)
-    with (
-        warnings.catch_warnings(),
-        refusal(SeededNoiseWarning, name, "to be silent about a seed"),
-    ):
+    with warnings.catch_warnings(), refusal(SeededNoiseWarning, name, "to be silent about a seed"):
         warnings.simplefilter("error", SeededNoiseWarning)
         rows.fit(seeded)
     with warnings.catch_warnings():

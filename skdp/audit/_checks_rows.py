@@ -28,13 +28,7 @@ from skdp.audit._observe import (
 )
 from skdp.audit._pairs import long_pairs
 from skdp.audit._sensitivity import conditional_sensitivity, examine_pairs, sizes_of, telling_rows
-from skdp.audit._tables import (
-    Table,
-    example_groups,
-    small_blocks,
-    tables_like,
-    wider,
-)
+from skdp.audit._tables import Table, example_groups, small_blocks, tables_like, wider
 from skdp.audit._transcript import FixedKeys
 from skdp.exceptions import BudgetExceeded
 from skdp.utils._config import config_context

@@ -275,12 +275,7 @@ def draw_group_pair(data, draw, rows=None, *, cap="auto", other_epsilon=True):
     n = len(table)
     places = draw.choice((np.arange(k), n + np.arange(k), np.sort(draw.sample(n + k, k))))
     return GroupPair(
-        table,
-        several,
-        places,
-        seed=pairs[0].seed,
-        remove=pairs[0].remove,
-        epsilon=pairs[0].epsilon,
+        table, several, places, seed=pairs[0].seed, remove=pairs[0].remove, epsilon=pairs[0].epsilon
     )
 
 

@@ -87,9 +87,7 @@ class TableLaw:
         if not (self.strength > 0 and empty.any()):
             return self
         return replace(
-            self,
-            shares=np.where(empty, 0.0, self.shares),
-            ridge=np.where(empty, EMPTY, self.ridge),
+            self, shares=np.where(empty, 0.0, self.shares), ridge=np.where(empty, EMPTY, self.ridge)
         )
 
 

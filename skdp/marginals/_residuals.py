@@ -15,14 +15,7 @@ import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.special import ndtri
 
-from skdp.kernel._layout import (
-    LARGEST,
-    WIDEST,
-    Layout,
-    by_shape,
-    set_keys,
-    set_numbers,
-)
+from skdp.kernel._layout import LARGEST, WIDEST, Layout, by_shape, set_keys, set_numbers
 from skdp.kernel._residual_sums import coordinates, integer_helmert, squared_lengths
 
 

@@ -218,14 +218,7 @@ def private_spearmanr(
     return single(PairTest, (a, b), groups, public(locals()) | {"options": {"ranks": True}})
 
 
-def private_chi2_contingency(
-    observed,
-    *,
-    epsilon=1.0,
-    delta=1e-6,
-    random_state=None,
-    ledger=None,
-):
+def private_chi2_contingency(observed, *, epsilon=1.0, delta=1e-6, random_state=None, ledger=None):
     """Test the independence of rows and columns of a table of counts.
 
     Parameters

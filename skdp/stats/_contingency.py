@@ -180,9 +180,7 @@ class PrivateContingencyTable(PrivateEstimator):
             first = replace(first, statistic=q, df=df, pvalue=p, null=null, told=told)
         first = first if first.told else unknown(first)
         return replace(
-            first,
-            privacy_report_=self.privacy_report_,
-            accuracy_warnings_=self.accuracy_warnings_,
+            first, privacy_report_=self.privacy_report_, accuracy_warnings_=self.accuracy_warnings_
         )
 
     def cramers_v(self, confidence=0.95, stratum=None):

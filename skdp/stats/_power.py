@@ -12,15 +12,7 @@ from skdp.kernel.applied._scores import GAIN
 from skdp.metrics._curves import prefix_strategy
 from skdp.stats._logrank import BINS, FIRST
 from skdp.stats._logrank_laws import Residuals
-from skdp.stats._search import (
-    LEAST_SHARE,
-    RANKS_NEED,
-    ROWS,
-    SEARCH,
-    WINDOW_NEEDS,
-    Z,
-    reach_of,
-)
+from skdp.stats._search import LEAST_SHARE, RANKS_NEED, ROWS, SEARCH, WINDOW_NEEDS, Z, reach_of
 from skdp.stats._survival_input import Counts
 from skdp.utils._numbers import describe_parameter
 

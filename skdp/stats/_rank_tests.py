@@ -82,13 +82,7 @@ def private_mannwhitneyu(
 
 
 def private_kruskal(
-    *samples,
-    bounds=None,
-    epsilon=1.0,
-    delta=1e-6,
-    groups=None,
-    random_state=None,
-    ledger=None,
+    *samples, bounds=None, epsilon=1.0, delta=1e-6, groups=None, random_state=None, ledger=None
 ):
     """Compare groups by ranks: a private test of Kruskal and Wallis.
 

@@ -15,13 +15,7 @@ from skdp.kernel._table import Table
 from skdp.marginals._frames import column_types, text_names
 from skdp.readers._calendar import Calendar
 from skdp.readers._coded import has_entries
-from skdp.readers._columns import (
-    BlockEncoder,
-    ColumnRows,
-    Columns,
-    TableRows,
-    read_columns,
-)
+from skdp.readers._columns import BlockEncoder, ColumnRows, Columns, TableRows, read_columns
 from skdp.readers._raw import schema_of
 from skdp.readers._sources import source_of
 from skdp.scales._column_noise import level_of_each

@@ -1,10 +1,6 @@
 """Marginals as Dwork, Nikolov and Talwar published them, with boosting for queries: functions."""
 
-from skdp.marginals.published._boosting import (
-    boosted_answers,
-    boosting_plan,
-    sure_boosting_plan,
-)
+from skdp.marginals.published._boosting import boosted_answers, boosting_plan, sure_boosting_plan
 from skdp.marginals.published._frank_wolfe import (
     average_error_bound,
     published_projection,
