@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from skdp import (
+    GroupMap,
     MarginalReleaser,
     PrivateAdditiveClassifier,
     PrivateAdditiveRegressor,
@@ -15,8 +16,13 @@ from skdp import (
     PrivateLogisticRegression,
     PrivateMean,
     PrivateRidge,
+    PrivateSearchCV,
+    PrivateSummary,
+    RowMap,
     config_context,
+    make_private_pipeline,
 )
+from skdp.metrics import PrivateConfusionMatrix
 from tests._estimators import ESTIMATORS
 
 pytestmark = [
@@ -127,6 +133,56 @@ def test_text_that_is_no_utf8_is_a_label_like_any_other(of):
             PrivateMean().fit(X)
         assert caught.value.__context__ is None
         assert abs(PrivateCount(**options).fit(X).count_ - 301) < 4
+
+
+def _with_date(pa, of, day):
+    days = pa.array([*[10] * 59, day], type="int32").cast("date32")
+    if of == "coded":
+        return days.dictionary_encode()
+    if of == "nested":
+        return pa.StructArray.from_arrays([days], names=["day"])
+    return days
+
+
+@pytest.mark.parametrize("of", ["date", "coded", "nested"])
+def test_a_date_that_python_cannot_hold_is_missing(of):
+    """The year 29349: one such entry would end the fit of all others."""
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pandas")
+    first = make_private_pipeline(RowMap(lambda rows: rows[["x"]]), PrivateMean(bounds=(0, 60)))
+    ids = np.arange(60) // 2
+    longest = GroupMap(lambda rows: rows["x"].max(), n_features=1)
+    longest = make_private_pipeline(longest, PrivateMean(bounds=(0, 60)))
+    for day in (11, 10_000_000):
+        X = pa.table({"x": np.arange(60.0), "day": _with_date(pa, of, day)})
+        for table in (X, [X[:50], X[50:]]):
+            with config_context(invalid_rows="ignore"):
+                first.fit(table)
+                longest.fit(table, groups=ids)
+                if of == "coded":
+                    MarginalReleaser(1, domain="auto").fit(table)
+                    PrivateSummary().fit(table)
+                if of == "nested":
+                    with pytest.raises(ValueError, match="another type: day"):
+                        PrivateSummary().fit(table)
+
+
+@pytest.mark.parametrize("odd", ["NA", [1, 2]], ids=["NA", "array"])
+def test_a_label_that_cannot_be_compared_is_none_of_the_classes(odd):
+    """A missing label of pandas is neither equal to another nor not."""
+    odd = pytest.importorskip("pandas").NA if odd == "NA" else odd
+    rng = np.random.default_rng(0)
+    labels = np.empty(400, dtype=object)
+    labels[:] = rng.integers(2, size=400).tolist()
+    labels[-1] = np.array(odd) if isinstance(odd, list) else odd
+    model = PrivateLogisticRegression(classes=[0, 1])
+    search = PrivateSearchCV(model, {"fit_intercept": [True]}, mean_trials=2, random_state=0)
+    with config_context(invalid_rows="ignore"):
+        search.fit(rng.normal(size=(400, 2)), labels)
+        matrix = PrivateConfusionMatrix(epsilon=100.0, random_state=0).fit(
+            np.zeros(400, dtype=int), labels
+        )
+    assert abs(matrix.n_rows_ - 399) < 1
 
 
 @pytest.mark.parametrize("n_cycles", [10, 100])

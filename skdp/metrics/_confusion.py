@@ -9,6 +9,8 @@ from skdp.kernel._table import Table
 from skdp.kernel.applied._scores import ConfusionCells
 from skdp.metrics._rates import RATES, UNKNOWN, MetricNumbers, Rate
 from skdp.metrics._scores import as_scores
+from skdp.readers._labels import Known
+from skdp.readers._target import column_of
 from skdp.table._levels import public_classes
 from skdp.table._target import coded_classes
 from skdp.utils._config import get_config
@@ -133,9 +135,10 @@ class PrivateConfusionMatrix(MetricNumbers, PrivateEstimator):
 
     def _indicators(self, labels):
         classes = public_classes(self.classes, in_order=True)
-        columns = np.array([labels == label for label in classes], dtype=float).T
-        known = columns.any(axis=1)
-        columns[~known] = np.nan
+        codes = Known(classes)(column_of(labels))
+        known = ~np.isnan(codes)
+        columns = np.full((len(codes), len(classes)), np.nan)
+        columns[known] = np.eye(len(classes))[codes[known].astype(int)]
         if not known.all() and get_config()["invalid_rows"] == "error":
             raise ValueError(
                 "y_pred has labels that are not in `classes`. Pass classes=[...] with all labels "

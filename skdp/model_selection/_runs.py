@@ -15,7 +15,7 @@ from skdp.kernel._terms import ClassCounts
 from skdp.mechanisms import finite_rows
 from skdp.model_selection._scorers import as_numbers, of_rows, scale_plan
 from skdp.model_selection._scoring import ReportScorer
-from skdp.readers._labels import is_missing
+from skdp.readers._labels import Known, is_missing
 from skdp.readers._rows import Source
 from skdp.readers._tables import Tables
 from skdp.readers._target import column_of
@@ -154,9 +154,7 @@ class Runs:
         some = self._table.present(self._one_of_each())
         codes = np.zeros(len(some))
         if classes is not None:
-            codes, y = codes - 1, column_of(self._table.targets(some))
-            for k, label in enumerate(classes):
-                codes[y == label] = k
+            codes = Known(classes, -1.0, -1.0)(column_of(self._table.targets(some)))
         curator = self._for_score(size_plan(budget), some)
         return release_strength(codes, len(classes or [0]), curator) < least
 

@@ -275,7 +275,19 @@ def _is_missing(entry):
 def _from_arrow(column, numeric):
     if numeric:
         return column.cast("float64", safe=False).to_numpy(zero_copy_only=False)  # null is NaN
-    return np.fromiter(readable(column).to_pylist(), dtype=object, count=len(column))
+    column = readable(column)
+    try:
+        entries = column.to_pylist()
+    except Exception:  # of an entry that Python cannot hold, such as a date of the year 20000
+        entries = map(_of_python, column)
+    return np.fromiter(entries, dtype=object, count=len(column))
+
+
+def _of_python(entry):
+    try:
+        return entry.as_py()
+    except Exception:
+        return None
 
 
 def _from_polars(series):

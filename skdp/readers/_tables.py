@@ -234,15 +234,56 @@ def _pandas(raw):
 
     plain = zip(raw.schema.names, _plain_types(raw.schema), strict=True)
     raw = raw.cast(pyarrow.schema(plain))
-    raw = raw.from_arrays(list(map(readable, raw.columns)), schema=raw.schema)
+    whole = list(map(readable, raw.columns))
+    apart = {j: _entries(column) for j, column in enumerate(whole) if not _is_held(column)}
+    for j in apart:
+        whole[j] = pyarrow.nulls(raw.num_rows, raw.schema.types[j])
     kinds = {f"{u}int{b}": f"{u[:1].upper()}Int{b}" for u in ("", "u") for b in (8, 16, 32, 64)}
     nullable = {**kinds, "bool": "boolean"}  # else a column with a gap is one of floats
-    return raw.to_pandas(
+    frame = raw.from_arrays(whole, schema=raw.schema).to_pandas(
         types_mapper=lambda kind: (
             pandas.api.types.pandas_dtype(nullable[str(kind)]) if str(kind) in nullable else None
         ),
         ignore_metadata=True,
     )
+    for j, entries in apart.items():
+        frame.isetitem(j, entries)
+    return frame
+
+
+def _is_held(column):
+    """Return whether pandas makes each entry of a column of Arrow by itself, and all can be."""
+    from pyarrow import types
+
+    if types.is_nested(column.type):
+        return False
+    dated = types.is_date(column.type) or types.is_time(column.type)
+    return not dated or _made(column, "to_pandas") is not None
+
+
+def _entries(column):
+    """Return the entries of a column of Arrow, each made by itself; None if that fails.
+
+    A gap in the list of one row would make floats of the whole numbers in the lists of all, and a
+    date beyond the year 9999 would end the fit of all.
+    """
+    from pyarrow import types
+
+    nested = types.is_nested(column.type)
+    method, options = ("to_numpy", {"zero_copy_only": False}) if nested else ("to_pandas", {})
+    entries = np.empty(len(column), dtype=object)
+    for i in range(len(column)):
+        made = _made(column.slice(i, 1), method, **options)
+        entries[i] = None if made is None else next(iter(made))
+    return entries
+
+
+def _made(column, method, **options):
+    """Return what a method makes of a column, None if it fails."""
+    try:
+        return getattr(column, method)(**options)
+    except Exception:  # of an entry, which it may quote
+        return None
 
 
 def _plain_types(schema):

@@ -8,6 +8,11 @@ from scipy import sparse
 TAME = (1.0, 0.5, 2.0, 0.0, -1.0)  # rows of one number, before numbers of many sizes
 N_TAME, N_WILD = len(TAME), 67
 WORDS = ("a", "b", "bb", "word", "", "Zebra", "0")
+CODED = (
+    "a column is a Categorical of polars or a dictionary of Arrow, perhaps in lists: which "
+    "categories it knows, and their numbers, hang on the rows before. Cast it to Enum or "
+    "CategoricalDtype with public categories, or to text."
+)
 EPOCH = np.datetime64("2000-01-01T00:00:00", "us")
 
 
@@ -16,6 +21,8 @@ def dummy_rows(X):
     numbers = _numbers(X.shape[1])
     if not hasattr(X, "columns"):
         return _array(numbers, X.dtype)
+    if any(map(_has_codes, X.dtypes)):
+        raise ValueError(CODED)
     if hasattr(X, "clear"):  # polars
         columns = [_polars_column(X[name], x) for name, x in zip(X.columns, numbers.T, strict=True)]
         return type(X)(columns)
@@ -24,6 +31,22 @@ def dummy_rows(X):
         made.insert(j, j, _pandas_column(X.iloc[:0, j], x, j), allow_duplicates=True)
     made.columns = X.columns
     return made
+
+
+def _has_codes(dtype):
+    """Return whether a type of a column is of coded entries, and does not say what the codes are.
+
+    **Privacy**: what pandas makes of groups, codes and indicators of such entries shows the
+    categories of other rows.
+    """
+    if isinstance(dtype, np.dtype):
+        return False
+    dtype = getattr(dtype, "pyarrow_dtype", dtype)
+    inner = [dtype.field(i).type for i in range(getattr(dtype, "num_fields", 0))]
+    if hasattr(dtype, "is_nested"):  # polars
+        fields = (one.dtype for one in getattr(dtype, "fields", ()))
+        inner = [*fields, getattr(dtype, "inner", None)]
+    return type(dtype).__name__ in ("Categorical", "DictionaryType") or any(map(_has_codes, inner))
 
 
 def column_kind(dtype):
@@ -111,11 +134,6 @@ def _pandas_column(empty, x, j):
 def _polars_column(column, x):
     dtype, kind = column.dtype, column_kind(column.dtype)
     name, missing = str(dtype).split("(")[0], column.clear(len(x))
-    if name == "Categorical":
-        raise ValueError(
-            "a column is a Categorical of polars: the numbers of its categories hang on the rows "
-            "before. Cast it to Enum with public categories, or to String."
-        )
     if kind in "ib":
         values = (_small(x) > 2 if kind == "b" else _small(x).astype(np.int64)).tolist()
     elif kind == "f":

@@ -10,7 +10,9 @@ from skdp.readers._labels import WHOLE, label_of
 from skdp.readers._raw import column_type, first_of, library, schema_of
 
 BOUGHT = "bought"  # stands for levels that are not public
-TEXT = re.compile(r"(object|string|str|large_string|categor|enum|dictionary|<u|>u|utf8)", re.I)
+TEXT = re.compile(
+    r"(object|string|str(?!uct)|large_string|categor|enum|dictionary|<u|>u|utf8)", re.I
+)
 NUMBER = re.compile(r"(u?int(8|16|32|64)|float(16|32|64)|double|bool|boolean)", re.I)
 CLASSES = (
     "classes must be a list of labels that differ: text, whole numbers or truth values. Leave out "

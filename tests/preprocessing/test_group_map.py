@@ -5,6 +5,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import polars
+import pyarrow
 import pytest
 
 from skdp import (
@@ -305,3 +306,39 @@ def test_rows_of_polars_come_with_their_types():
     group_map.fit(X).transform(X, groups=[0, 1, 0, 1])
     assert seen[-2].equals(X[[0, 2]]) and seen[-1].equals(X[[1, 3]])
     assert seen[-1].schema == X.schema
+
+
+CODED = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+
+
+@pytest.mark.parametrize("step", [GroupMap, RowMap])
+@pytest.mark.parametrize(
+    "X",
+    [
+        pd.DataFrame({"a": pd.Series(["x"], dtype=pd.ArrowDtype(CODED))}),
+        pd.DataFrame({"a": pd.Series(dtype=pd.ArrowDtype(pyarrow.list_(CODED)))}),
+        polars.DataFrame({"a": []}, schema={"a": polars.List(polars.Categorical)}),
+        polars.DataFrame(schema={"a": polars.Struct({"b": polars.Categorical})}),
+    ],
+)
+def test_codes_that_other_rows_decide_are_refused(step, X):
+    """The number of groups, indicators and codes of pandas shows the categories of all rows."""
+    with pytest.raises(ValueError, match="hang on the rows before"):
+        step(lambda rows: [1.0]).fit(X)
+
+
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_a_gap_in_a_list_does_not_round_the_numbers_of_others(in_pieces):
+    """Lists of Arrow would be arrays of floats for all rows, where one holds a gap."""
+    big, maps = 2**53 + 1, []
+
+    def parity(rows):
+        first = rows["a"].iloc[0]
+        return float(int(first[0]) % 2)
+
+    for lists in ([[big]] * 4, [[big]] * 4 + [[None]]):
+        X, own = pyarrow.table({"a": lists}), [0, 0, 1, 1, 2][: len(lists)]
+        X = [X[:2], X[2:]] if in_pieces else X
+        group_map = GroupMap(parity, n_features=1)
+        maps.append(np.asarray(group_map.fit(X).transform(X, groups=own))[:2])
+    assert np.array_equal(*maps) and maps[0].all()
