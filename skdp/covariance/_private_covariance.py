@@ -338,17 +338,13 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         check_confidence(confidence)
         if norm not in ("operator", "frobenius"):
             raise ValueError(f'norm must be "operator" or "frobenius". Got {norm!r} instead.')
-        return self._known_release.error_bound(
-            confidence, operator=norm == "operator", relative=relative, clipping=clipping
-        )
-
-    @property
-    def _known_release(self):
-        """The release, as far as attributes tell it."""
-        return CovarianceRelease(
+        release = CovarianceRelease(  # as far as attributes tell it
             self.location_, self.basis_, self.root_, self.core_noise_scale_, 0.0,
             self.clipping_bias_bound_, self.resolved_rank_, self.n_rows_, self.n_rows_noise_scale_,
         )  # fmt: skip
+        return release.error_bound(
+            confidence, operator=norm == "operator", relative=relative, clipping=clipping
+        )
 
 
 def doubt(release, table):

@@ -164,16 +164,12 @@ def _pandas_numbers(x):
     if isinstance(x.dtype, np.dtype):
         return _array_numbers(x.to_numpy())
     if x.dtype.kind == "f":
-        return _array_numbers(x.to_numpy(dtype=_float_type(x.dtype), na_value=np.nan))
+        own = getattr(x.dtype, "numpy_dtype", getattr(x.dtype, "subtype", np.dtype(np.float64)))
+        return _array_numbers(x.to_numpy(dtype=own, na_value=np.nan))
     if x.dtype.kind in "mM":
         codes = x.factorize()[0]
         return (np.where(codes < 0, np.nan, codes),)
     return _list_numbers(entries_of(x.astype("UInt8") if x.dtype.kind == "b" else x).tolist())
-
-
-def _float_type(dtype):
-    """Return the type of numpy's floats that an extension type holds."""
-    return getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", np.dtype(np.float64)))
 
 
 def _polars_numbers(x):

@@ -359,7 +359,8 @@ def noisy_factor(S, eta, log_p, entropy):
     w = 47 + bits + denominator.bit_length() - 1
     X = numerator * fine_gaussian((d, d), bits, entropy)  # eta G in units of 2^-w
     X[np.diag_indices(d)] += 1 << w
-    halves = [_half_log2(exact(S[i, i])) for i in range(d)]
+    on_diagonal = (exact(S[i, i]) for i in range(d))
+    halves = [(x.numerator.bit_length() - x.denominator.bit_length()) // 2 for x in on_diagonal]
     scaled = np.empty((d, d), dtype=object)
     for i in range(d):
         for j in range(d):
@@ -369,10 +370,6 @@ def noisy_factor(S, eta, log_p, entropy):
     C = _cholesky(scaled) @ _cholesky(X @ X.T)
     rounded = np.array([[entry / (1 << 2 * w) for entry in row] for row in C])
     return np.ldexp(rounded, np.array(halves)[:, None])
-
-
-def _half_log2(x):
-    return (x.numerator.bit_length() - x.denominator.bit_length()) // 2
 
 
 def _cholesky(M):

@@ -147,7 +147,8 @@ class Ball:
             gain = np.float64(2.0**self.bits) / self.radius / (1 if scale is None else self.scale)
         normal = (gain >= np.finfo(float).tiny) & (gain < np.inf)
         gain = np.where(normal, gain, np.nan)  # NaN sends every row the careful way
-        self._rows, self.gain = rows, vector_of(gain, d)
+        gain = np.require(np.broadcast_to(gain, (d,)), requirements=["C", "A"])
+        self._rows, self.gain = rows, gain
 
     @cached_property
     def _tiles(self):
@@ -210,11 +211,6 @@ class Ball:
         # Rows that are not finite end here; SHRINK leaves no others.
         q[~(np.einsum("ij,ij->i", q, q) <= 4.0**self.bits)] = 0
         return q, np.where(size == 0, 0, size * units)
-
-
-def vector_of(value, d):
-    """Return a number for each column, C-contiguous."""
-    return np.require(np.broadcast_to(value, (d,)), requirements=["C", "A"])
 
 
 N_MAX = 2**32  # public bound on the number of rows

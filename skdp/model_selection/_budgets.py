@@ -223,7 +223,8 @@ def private_steps(estimator):
     elif isinstance(estimator, ColumnTransformer):
         parts = [*(part[:2] for part in estimator.transformers), ("rest", estimator.remainder)]
     else:
-        if any(hasattr(value, "plan") for value in _parameters(estimator).values()):
+        given = estimator.get_params() if hasattr(estimator, "get_params") else {}
+        if any(hasattr(value, "plan") for value in given.values()):
             raise ValueError(
                 f"{type(estimator).__name__} holds private estimators and may fit them any number "
                 "of times: their cost is not known. Search over them directly, or in a Pipeline, "
@@ -234,10 +235,6 @@ def private_steps(estimator):
         private_steps(part) for _, part in parts if not (part is None or isinstance(part, str))
     ]
     return [x for found, _ in pairs for x in found], [x for _, rest in pairs for x in rest]
-
-
-def _parameters(estimator):
-    return estimator.get_params() if hasattr(estimator, "get_params") else {}
 
 
 def fits_with_a_row(cv, n_splits):

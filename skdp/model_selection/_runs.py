@@ -155,7 +155,7 @@ class Runs:
         codes = np.zeros(len(some))
         if classes is not None:
             codes = Known(classes, -1.0, -1.0)(column_of(self._table.targets(some)))
-        curator = self._for_score(size_plan(budget), some)
+        curator = self._for_score(Plan(budget, with_law(budget, SIZE)), some)
         return release_strength(codes, len(classes or [0]), curator) < least
 
     def _one_of_each(self):
@@ -206,7 +206,7 @@ class Runs:
         """Release the score of a model on the held-out rows; ``report`` is what it is of."""
         told = self.scores(model)
         if not isinstance(self._scorer, ReportScorer):
-            return release_score(told, self._for_score(score_plan(budget)))
+            return release_score(told, self._for_score(Plan(budget, with_law(budget, SCORE))))
         self.report = self._scorer.report(told, budget, self._curator.seed())
         if self.report is not None:
             with self._curator.lent(self._held):
@@ -246,11 +246,6 @@ def release_score(scores, curator):
     return min(max(0.5 + total / max(count, HALF) / 2, -1.0), 2.0)
 
 
-def score_plan(budget):
-    """Return the plan of :func:`release_score`."""
-    return Plan(budget, with_law(budget, SCORE))
-
-
 def release_strength(codes, n_classes, curator):
     """Release n, of rows with one code, or n times 4 p (1 - p), the mean over classes.
 
@@ -260,11 +255,6 @@ def release_strength(codes, n_classes, curator):
     counts = np.maximum(told.real, 0.0)
     n = max(float(counts.sum()), 1.0)
     return n if n_classes < 2 else float(4 * n * np.mean(counts / n * (1 - counts / n)))
-
-
-def size_plan(budget):
-    """Return the plan of :func:`release_strength`."""
-    return Plan(budget, with_law(budget, SIZE))
 
 
 UNTYPED = (

@@ -9,8 +9,7 @@ from skdp.contracts._contract import Joined, Released, Rows, contract_of
 from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.pipeline._run import mapped, worker_copy
 from skdp.readers._tables import Tables
-from skdp.table._batched import lazy_result, row_method, tables_for
-from skdp.table._groups import rows_alone
+from skdp.table._batched import fit_then, lazy_result, row_method, tables_for
 
 
 def _last_has(name):
@@ -115,26 +114,12 @@ class PredictMixin(WeightsMixin):
         """The classes that the last step knows, an array."""
         return self._last().classes_
 
-    @available_if(_last_has("predict"))
-    def fit_predict(self, X, y=None, *, groups=None, **weights):
-        """Fit, then predict.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), default=None
-        groups : array-like of shape (n_samples,) or str, default=None
-            Whose row each row is, as for ``fit``.
-        **weights : None
-            ``sample_weight``, as for ``fit``.
-
-        Returns
-        -------
-        y : ndarray
-            A local view of the rows: as private as X itself.
-        """
-        X, told = rows_alone(X, {"groups": groups, **weights})
-        return self.fit(X, y, **told).predict(X)
+    fit_predict = available_if(_last_has("predict"))(
+        fit_then("predict", "y : ndarray", weights=True)
+    )
+    fit_transform = available_if(_last_has("transform"))(
+        fit_then("transform", "X_new : ndarray or DataFrame", weights=True)
+    )
 
     @available_if(_last_has("transform"))
     def transform(self, X):
@@ -150,27 +135,6 @@ class PredictMixin(WeightsMixin):
             A local view of the rows: as private as X itself.
         """
         return self._by_last(mapped, X)
-
-    @available_if(_last_has("transform"))
-    def fit_transform(self, X, y=None, *, groups=None, **weights):
-        """Fit, then transform.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), default=None
-        groups : array-like of shape (n_samples,) or str, default=None
-            Whose row each row is, as for ``fit``.
-        **weights : None
-            ``sample_weight``, as for ``fit``.
-
-        Returns
-        -------
-        X_new : ndarray or DataFrame
-            A local view of the rows: as private as X itself.
-        """
-        X, told = rows_alone(X, {"groups": groups, **weights})
-        return self.fit(X, y, **told).transform(X)
 
     @available_if(_goes_back)
     def inverse_transform(self, X):

@@ -49,7 +49,9 @@ def unfold(path, step):
     parts, _ = parts_of(step)
     for name, part in parts or ():
         yield from unfold(f"{path}__{name}" if path else name, part)
-    for name, part in _fitted_parts(step):
+    for name, part, *_ in getattr(
+        step, "transformers_", ()
+    ):  # copies that a ColumnTransformer fits
         yield from unfold(f"{path}__{name}" if path else name, part)
 
 
@@ -66,11 +68,6 @@ def spending(steps):
         for path, part in unfold(name, step)
         if isinstance(part, PrivateEstimator)
     ]
-
-
-def _fitted_parts(step):
-    """Return the fitted copies that a ColumnTransformer makes of its parts."""
-    return [part[:2] for part in getattr(step, "transformers_", ())]
 
 
 def class_name(step):

@@ -337,15 +337,11 @@ def form_of(func, rows, *, trusted=False):
         )
     given = tuple(map(_common, zip(*(form.given for form in forms), strict=False)))
     dtypes = forms[0].dtypes
-    if _has_objects(rows):  # what was a number for the first row may be a word for another
+    if hasattr(rows, "iloc") and any(dtype == "O" for dtype in rows.dtypes):
+        # objects do not tell what they hold: a number of the first row, a word of another
         kinds = zip(*(form.dtypes for form in forms), strict=True)
         dtypes = tuple(max(column, key=lambda dtype: dtype.kind == "O") for column in kinds)
     return replace(forms[0], dtypes=dtypes, given=given)
-
-
-def _has_objects(rows):
-    """Return whether a table of pandas has columns of objects, which do not tell what they hold."""
-    return hasattr(rows, "iloc") and any(dtype == "O" for dtype in rows.dtypes)
 
 
 def _common(types):

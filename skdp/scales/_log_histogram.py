@@ -84,7 +84,8 @@ def read_scale(counts, scale, n_rows, bins, *, tail=0.1, law="gaussian"):
     widths = [2**i for i in range(3 if bins.per_octave < 4 else bins.per_octave.bit_length() + 1)]
     sd = scale * (math.sqrt(2) if law == "laplace" else 1)
     heavy = seen = beside = -1
-    for width, clear in zip(widths, significance_levels(bins, widths, scale, law=law), strict=True):
+    for width, level in zip(widths, _levels(bins, tuple(widths), law), strict=True):
+        clear = rounded_level(level * scale, width)  # what noise alone rarely exceeds
         sums = window_sums(counts, width)
         above = sums > clear[: sums.size]
         heavy = max(heavy, last_window(counts, width, above & (sums > 0.3 * n_rows)))
@@ -134,12 +135,6 @@ def top_scale(counts, scale, n_rows, bins, **options):
     """
     told = read_scale(counts, scale, n_rows, bins, **options)
     return None if told.nothing else told.bulk
-
-
-def significance_levels(bins, widths, scale, *, law="gaussian"):
-    """Return for every width, per first bin of a window, what noise alone rarely exceeds."""
-    levels = _levels(bins, tuple(widths), law)
-    return [rounded_level(x * scale, w) for x, w in zip(levels, widths, strict=True)]
 
 
 @lru_cache(maxsize=64)

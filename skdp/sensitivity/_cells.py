@@ -195,7 +195,7 @@ def with_entries(rows, jobs, cells, wanted):
 
     def statistic(start, block):
         found = [gather.nothing() for gather in gathers.values()]
-        if _Loops.serve(jobs) and not any(gather.wants_inside for gather in gathers.values()):
+        if _Loops.serve(jobs) and all(gather.inside is None for gather in gathers.values()):
             loops = _Loops([gather.job for gather in gathers.values()])
             for part in blocks(block, PART):
                 found = merge(found, loops.ends(block[part], gathers.values()))
@@ -259,11 +259,6 @@ class _Gather:
         last = np.searchsorted(cells.upto, k) - 1  # the cell in which the k smallest end
         first = np.searchsorted(cells.upto, cells.n - k, side="right") - 1
         self.low, self.high = (LAST[last], FIRST[first]) if k else (None, None)
-
-    @property
-    def wants_inside(self):
-        """Whether entries of some cells are wanted."""
-        return self.inside is not None
 
     @property
     def ends(self):

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial, wraps
+from importlib import import_module
 
 import numpy as np
 import sklearn
@@ -186,6 +187,10 @@ OF_ROWS = """{what}.
 PIECES = """\
             A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
 """
+WEIGHTS = """\
+        **weights : None
+            ``sample_weight``, as for ``fit``.
+"""
 FIT_THEN = """Fit, then {name}.
 
         Parameters
@@ -194,7 +199,7 @@ FIT_THEN = """Fit, then {name}.
         y : array-like of shape (n_samples,), default=None
         groups : array-like of shape (n_samples,) or str, default=None
             As for ``fit``; a column that it names is none of the features.
-
+{more}
         Returns
         -------
         {returns}
@@ -213,14 +218,19 @@ def row_method(name, run, what, returns, *, columns="features"):
     return _named(method, name, doc)
 
 
-def fit_then(name, returns):
+def fit_then(name, returns, *, weights=False):
     """Return a method ``fit_name(X, y)`` of a class: ``fit(X, y)``, then the method ``name``."""
 
     def method(self, X, y=None, *, groups=None):
         X, groups = without_groups(X, groups)
         return getattr(self.fit(X, y, groups=groups), name)(X)
 
-    return _named(method, f"fit_{name}", FIT_THEN.format(name=name, returns=returns))
+    def weighed(self, X, y=None, *, groups=None, **weights):
+        X, told = rows_alone(X, {"groups": groups, **weights})
+        return getattr(self.fit(X, y, **told), name)(X)
+
+    doc = FIT_THEN.format(name=name, returns=returns, more=WEIGHTS if weights else "")
+    return _named(weighed if weights else method, f"fit_{name}", doc)
 
 
 def _named(method, name, doc):
@@ -250,11 +260,7 @@ class MeanScoreMixin:
         return float(np.mean(self.score_samples(X)))
 
 
-class AccuracyMixin:
-    """Mixin of classifiers, which have ``predict``."""
-
-    def score(self, X, y, sample_weight=None):
-        """Return the accuracy of ``predict(X)``.
+SCORE = """Return {what}.
 
         Parameters
         ----------
@@ -264,34 +270,31 @@ class AccuracyMixin:
 
         Returns
         -------
-        accuracy : float
+        {name} : float
             Local: not private for the rows of X. On the training rows it must not be published.
         """
-        from sklearn.metrics import accuracy_score
 
-        return accuracy_score(in_memory(y), in_memory(self.predict(X)), sample_weight=sample_weight)
+
+def _score(metric, name, what):
+    def score(self, X, y, sample_weight=None):
+        function = getattr(import_module("sklearn.metrics"), metric)
+        return function(in_memory(y), in_memory(self.predict(X)), sample_weight=sample_weight)
+
+    return _named(score, "score", SCORE.format(name=name, what=what))
+
+
+class AccuracyMixin:
+    """Mixin of classifiers, which have ``predict``."""
+
+    score = _score("accuracy_score", "accuracy", "the accuracy of ``predict(X)``")
 
 
 class ExplainedVarianceMixin:
     """Mixin of regressors, which have ``predict``."""
 
-    def score(self, X, y, sample_weight=None):
-        """Return R^2 of ``predict(X)``, the part of the variance of y that it explains.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        r2 : float
-            Local: not private for the rows of X. On the training rows it must not be published.
-        """
-        from sklearn.metrics import r2_score
-
-        return r2_score(in_memory(y), in_memory(self.predict(X)), sample_weight=sample_weight)
+    score = _score(
+        "r2_score", "r2", "R^2 of ``predict(X)``, the part of the variance of y that it explains"
+    )
 
 
 def in_memory(values):

@@ -75,25 +75,26 @@ class Selection:
         return ((self.label, budget.failure * exact(part)),)
 
 
-def coded_classes(table, classes=None, *, share=None, label="classes", in_order=False):
+def coded_classes(table, classes=None, *, share=None, in_order=False):
     """Return the classes of y, sorted or as they are given, and rows that end with their code."""
     if classes is not None:
         labels = public_classes(classes, in_order=in_order)
     else:
-        (labels,) = table.names(ColumnLabels(), share=share, label=label, event=label)
+        step = {"label": "classes", "event": "classes"}
+        (labels,) = table.names(ColumnLabels(), share=share, **step)
         if len(labels) < 2:
             table.doubt(ONE if labels else NOTHING)
     kind = np.dtype(table.about["label_type"])
     return _array(labels, kind), table.map(CodedTarget(tuple(labels)))
 
 
-def coded_columns(table, *, share=None, label="levels"):
+def coded_columns(table, *, share=None):
     """Return the levels of the columns of a mixed table, and rows that are numbers alone."""
     levels = list(table.about["levels"])
     bought = [j for j, level in enumerate(levels) if level == BOUGHT]
     if bought:
         question = ColumnLabels(tuple(bought))
-        found = table.names(question, share=share, label=label, event=label)
+        found = table.names(question, share=share, label="levels", event="levels")
         for j, labels in zip(bought, found, strict=True):
             levels[j] = tuple(labels)
         nothing = np.array([level == () for level in levels])
