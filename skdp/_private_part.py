@@ -9,8 +9,6 @@ from skdp.utils._config import get_config
 from skdp.utils._private_state import Local
 from skdp.utils._threads import quiet
 
-__all__ = ["SCHEMA", "guarded", "unchanged"]
-
 SCHEMA = ("n_features_in_", "feature_names_in_", "calendars_in_")  # set by validation
 WITHHELD = (
     "The private part of this fit failed. The details are withheld because they could depend "

@@ -24,8 +24,6 @@ from skdp.table._schema import numbers_of_dates
 from skdp.utils._compat import safe_indexing
 from skdp.utils._config import config_context
 
-__all__ = ["StepRows", "Unread", "mapped_here", "side_by_side"]
-
 
 class Unread(Table):
     """A Table whose rows no fit has read yet; its views are read under the name of a fit.

@@ -47,8 +47,6 @@ from skdp.utils._renamed import Renamed
 from skdp.utils._threads import is_quiet
 from skdp.utils._warnings import accuracy_warnings, stack_level, warn_low_accuracy, warn_weak_claim
 
-__all__ = ["PrivateEstimator", "guarantee"]
-
 MOST_ROWS = 2**40  # of a person that count: sums of weights are integers of 64 bits
 
 

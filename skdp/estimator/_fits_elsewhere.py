@@ -6,8 +6,6 @@ from skdp._private_part import SCHEMA, guarded, unchanged
 from skdp.exceptions import PlanError
 from skdp.utils._warnings import warn_low_accuracy
 
-__all__ = ["FitsElsewhere"]
-
 HOLDERS_LEDGER = (
     "the holder keeps the ledger of a remote table. Fit with ledger=None; table.remaining shows "
     "what is left."

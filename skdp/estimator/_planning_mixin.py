@@ -1,7 +1,5 @@
 """What estimators answer before any data: which error, which epsilon, how many rows."""
 
-__all__ = ["PlanningMixin"]
-
 
 class PlanningMixin:
     """Mixin of what an estimator answers from parameters and public rows alone.

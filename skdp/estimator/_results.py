@@ -10,8 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.readers._calendar import UNITS, as_numbers, calendars_of
 from skdp.utils._warnings import MOST_NAMED, Doubt
 
-__all__ = ["COLUMNS", "JudgedNumbers", "ResultsMixin", "lines_of", "long_format", "n_values"]
-
 # of estimators with intervals
 VALUES = "location_", "var_", "counts_", "sum_", "count_", "scores_"
 COUNTS = "n_rows_", "count_"

@@ -2,8 +2,6 @@
 
 from skdp.utils._compat import fit_context
 
-__all__ = ["WeightsMixin"]
-
 
 class WeightsMixin:
     """Mixin of estimators whose fit takes weights of rows, as those of scikit-learn do."""

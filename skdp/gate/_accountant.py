@@ -15,8 +15,6 @@ from skdp.mechanisms._exact import exact, log_of, sqrt_down
 from skdp.mechanisms._weighed import unit_of
 from skdp.utils._warnings import Doubt, named
 
-__all__ = ["BudgetAccountant", "single_threaded"]
-
 UNWEIGHED = (
     "this fit protects groups, and is asked for integers of rows that have no weights: sum them by "
     "weighed_sum, or use one row of each person and of_persons."

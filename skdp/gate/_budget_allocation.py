@@ -4,8 +4,6 @@ from fractions import Fraction
 
 from skdp.exceptions import PlanError
 
-__all__ = ["BudgetAllocation"]
-
 
 class BudgetAllocation:
     """A part of the budget of a larger fit, given to one step.

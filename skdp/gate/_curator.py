@@ -19,15 +19,6 @@ from skdp.mechanisms._exact import exact, sqrt_down, sqrt_up
 from skdp.mechanisms._noise import DOUBT, LEAST_LOG, noisy_factor
 from skdp.utils._warnings import Doubt
 
-__all__ = [
-    "Curator",
-    "Release",
-    "current_replacement",
-    "make_curator",
-    "rehearsal_curator",
-    "replaced_curator",
-]
-
 _replacement = ContextVar("skdp_curator", default=None)
 
 

@@ -9,8 +9,6 @@ from skdp.gate._curator import _Child, _ChildKeys, plan_of_child
 from skdp.mechanisms._entropy import spawned
 from skdp.utils._warnings import Doubt
 
-__all__ = ["SubsetKeys", "parallel_sessions"]
-
 BEYOND = 2**60  # numbers of no row
 STRETCH = 2**12  # rows whose keys are made together, as by RowKeys: their last rows differ by set
 
