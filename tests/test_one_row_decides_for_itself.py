@@ -185,6 +185,16 @@ def test_a_label_that_cannot_be_compared_is_none_of_the_classes(odd):
     assert abs(matrix.n_rows_ - 399) < 1
 
 
+def test_a_gap_does_not_round_categories_that_are_numbers():
+    """Pandas makes floats of categories of integers where an entry is missing."""
+    pandas = pytest.importorskip("pandas")
+    known = pandas.CategoricalDtype([2**53, 2**53 + 1])
+    for keys in ([2**53, 2**53 + 1] * 200, [2**53, 2**53 + 1] * 200 + [None]):
+        X = pandas.DataFrame({"key": pandas.Series(keys, dtype=known), "x": 0.0})
+        found = PrivateGroupBy(PrivateCount(), "key", epsilon=8.0, random_state=0).fit(X)
+        assert found.levels_ == [2**53, 2**53 + 1]
+
+
 @pytest.mark.parametrize("n_cycles", [10, 100])
 def test_many_cycles_leave_each_a_share(n_cycles):
     rng = np.random.default_rng(0)

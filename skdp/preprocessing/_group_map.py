@@ -141,7 +141,7 @@ class GroupMap(MapByFunction):
         sizes, names = _tried(self.func, rows, self.n_features)
         if len(sizes) > 1:
             raise ValueError(SOME)
-        if self.n_features not in (None, *sizes):
+        if sizes and self.n_features not in (None, *sizes):
             raise ValueError(OTHER.format(n=sizes[0], given=self.n_features))
         self.n_features_out_ = sizes[0] if self.n_features is None else int(self.n_features)
         if self.feature_names_out is not None:

@@ -254,6 +254,8 @@ def _from_pandas(series):
         if infer_dtype(series, skipna=False) == "string":  # text alone: nothing is missing
             return series.to_numpy()
     try:
+        if hasattr(series.dtype, "categories"):
+            return _of_categories(series)
         return series.to_numpy(dtype=object, na_value=None)
     except Exception:  # of text of Arrow that is no UTF-8, which it quotes, or of an entry
         if series.dtype == object:
@@ -261,6 +263,12 @@ def _from_pandas(series):
             return np.fromiter(entries, dtype=object, count=len(series))
         column = series.array.__arrow_array__()
     return _from_arrow(column, numeric=False)
+
+
+def _of_categories(series):
+    """Return the entries of a column of categories; pandas makes floats of integers by a gap."""
+    known = np.fromiter([*series.dtype.categories.tolist(), None], dtype=object)
+    return known[series.cat.codes.to_numpy()]  # -1, the last, of a gap
 
 
 def _is_missing(entry):

@@ -267,13 +267,14 @@ def _entries(column):
     A gap in the list of one row would make floats of the whole numbers in the lists of all, and a
     date beyond the year 9999 would end the fit of all.
     """
-    from pyarrow import types
+    from pyarrow import array, types
 
     nested = types.is_nested(column.type)
     method, options = ("to_numpy", {"zero_copy_only": False}) if nested else ("to_pandas", {})
     entries = np.empty(len(column), dtype=object)
     for i in range(len(column)):
-        made = _made(column.slice(i, 1), method, **options)
+        alone = column.slice(i, 1).filter(array([True]))  # without the entries of maps beside it
+        made = _made(alone, method, **options)
         entries[i] = None if made is None else next(iter(made))
     return entries
 

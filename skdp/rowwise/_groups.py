@@ -139,16 +139,19 @@ def _copied(X, rows):
         part = part.reset_index(drop=True)
         part.attrs = {}
         return part
-    return _anew(part) if hasattr(part, "columns") else np.array(part, order="C")
+    return anew(part) if hasattr(part, "columns") else np.array(part, order="C")
 
 
-def _anew(part):
+def anew(part):
     """Return a frame of polars that has nothing but values: no flag that other rows decide.
 
     A column of one value is known to be sorted, which ``arg_max`` and others show, until another
-    person has another value.
+    person has another value; and a slice tells the number of its first row. Objects of Python stay
+    where they are.
     """
-    stream = BytesIO()
+    stream, polars = BytesIO(), sys.modules["polars"]
+    if polars.Object in part.dtypes:
+        return part[list(range(len(part)))]
     part.write_ipc_stream(stream)
     stream.seek(0)
-    return sys.modules["polars"].read_ipc_stream(stream)
+    return polars.read_ipc_stream(stream)

@@ -8,6 +8,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.rowwise._form import N_TAME, FormError, as_table, dummy_rows, form_of
+from skdp.rowwise._groups import anew
 from skdp.utils._compat import safe_indexing
 from skdp.utils._config import get_config
 from skdp.utils._threads import quiet
@@ -161,7 +162,7 @@ def _each(block):
         yield from _each_of_frame(block)
     elif hasattr(block, "columns"):
         for i in range(n):
-            yield block[i : i + 1]
+            yield anew(block[i : i + 1])
     else:
         rows = _aligned_copy(block)
         yield from (rows[i : i + 1] for i in range(n))

@@ -327,17 +327,23 @@ def test_codes_that_other_rows_decide_are_refused(step, X):
         step(lambda rows: [1.0]).fit(X)
 
 
+@pytest.mark.parametrize("of", ["list", "map"])
 @pytest.mark.parametrize("in_pieces", [False, True])
-def test_a_gap_in_a_list_does_not_round_the_numbers_of_others(in_pieces):
+def test_a_gap_in_a_list_does_not_round_the_numbers_of_others(in_pieces, of):
     """Lists of Arrow would be arrays of floats for all rows, where one holds a gap."""
     big, maps = 2**53 + 1, []
+    kind = pyarrow.list_(pyarrow.int64())
+    if of == "map":
+        kind = pyarrow.map_(pyarrow.string(), pyarrow.int64())
 
     def parity(rows):
-        first = rows["a"].iloc[0]
-        return float(int(first[0]) % 2)
+        first = rows["a"].iloc[0][0]
+        return float(int(first[1] if of == "map" else first) % 2)
 
-    for lists in ([[big]] * 4, [[big]] * 4 + [[None]]):
-        X, own = pyarrow.table({"a": lists}), [0, 0, 1, 1, 2][: len(lists)]
+    for n in (4, 5):
+        entries = [big] * 4 + [None]
+        lists = [[("b", one)] if of == "map" else [one] for one in entries[:n]]
+        X, own = pyarrow.table({"a": pyarrow.array(lists, kind)}), [0, 0, 1, 1, 2][:n]
         X = [X[:2], X[2:]] if in_pieces else X
         group_map = GroupMap(parity, n_features=1)
         maps.append(np.asarray(group_map.fit(X).transform(X, groups=own))[:2])

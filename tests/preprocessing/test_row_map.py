@@ -312,3 +312,20 @@ def test_categories_numbered_by_the_rows_before_are_refused():
     ]
     as_categories = RowMap(lambda table: table.cast(polars.Categorical), vectorized=False)
     assert as_categories.fit(words).transform(words).dtypes == [polars.String]
+
+
+def test_rows_of_polars_tell_neither_their_place_nor_what_lists_others_have():
+    polars = pytest.importorskip("polars")
+
+    def seen(row):
+        told = row["of"].flags["FAST_EXPLODE"], row["a"].to_arrow().offset
+        return polars.DataFrame({"flag": [float(told[0])], "place": [float(told[1])]})
+
+    rows = polars.DataFrame({"a": [1.0, 2.0], "of": [[1], [2, 3]]})
+    more = polars.DataFrame({"a": [0.0], "of": [[]]}, schema=rows.schema)
+    maps = []
+    for X in (rows, polars.concat([more, rows])):
+        step = RowMap(seen, vectorized=False).fit(X)
+        with skdp_config(invalid_rows="ignore"):
+            maps.append(np.asarray(step.transform(X))[-2:])
+    assert np.array_equal(*maps)
