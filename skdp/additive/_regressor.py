@@ -258,7 +258,7 @@ class PrivateAdditiveRegressor(ExplainedVarianceMixin, RegressorMixin, AdditiveM
                 straight = self._straight(coding, coded)
                 few = straight is None
             else:
-                table.doubt(SLOPES)
+                table.decide(SLOPES)
         if straight is not None:
             place, coded = TargetScale(0.0, straight.line.unit), coded.map(straight.beside)
         elif run is not None:
