@@ -20,6 +20,7 @@ from skdp.rowwise._map import each_row
 from skdp.table._groups import without_groups
 from skdp.table._levels import public_classes
 from skdp.table._split_target import split_target
+from skdp.utils._config import config_context
 from skdp.utils._warnings import untold, warn_together
 
 ALL, ALONE = "models and scores", "scores alone"
@@ -288,7 +289,7 @@ def private_cross_val_score(
         ledger.charge(budget, "private_cross_val_score", seeded=seeded, unit=unit)
     for k, (inside, left_out) in enumerate(parts if private else ()):
         one = _granted(clone(model), plan, total, random_state, k)
-        with untold():
+        with untold(), config_context(invalid_rows="ignore"):  # a fold may be empty
             models.append(one.fit(rows.some(inside), rows.y[inside], **rows.owners(inside)))
         scores[left_out] = _predicted(one, rows, left_out, scoring, classes)
     part = _part(plan, "reports")

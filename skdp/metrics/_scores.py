@@ -106,6 +106,7 @@ class LabelledRows:
     def of(cls, X, y, report, groups):
         """Check what is told before anything is charged."""
         tables = tables_of(X)
+        X = X if tables is not None or hasattr(X, "shape") else np.asarray(X)
         n_rows = len(X if tables is None else tables)
         y = np.asarray(checked_target(report, y, n_rows))
         return cls(X, tables, y, None if groups is None else read_groups(groups, n_rows))

@@ -240,3 +240,18 @@ def test_nothing_is_doubted_of_many_rows():
         warnings.simplefilter("error", LowAccuracyWarning)
         result = private_cross_val_score(model, X, y, cv=2, epsilon=9.0, random_state=0)
     assert result.accuracy_warnings_ == ()
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_an_empty_fold_ends_nothing_after_the_charge(n):
+    """Whether one is empty hangs on the number of rows."""
+    for seed in range(3):
+        told = private_cross_val_score(
+            PrivateLinearRegression(),
+            np.ones((n, 1)),
+            np.ones(n),
+            cv=2,
+            scoring="r2",
+            random_state=seed,
+        )
+        assert len(told.scores) == 2
