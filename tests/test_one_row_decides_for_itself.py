@@ -22,7 +22,8 @@ from skdp import (
     config_context,
     make_private_pipeline,
 )
-from skdp.metrics import PrivateConfusionMatrix
+from skdp.metrics import PrivateConfusionMatrix, private_report_by_group
+from skdp.stats import PrivateSurvival, private_logrank_test, private_ttest_ind
 from tests._estimators import ESTIMATORS
 
 pytestmark = [
@@ -211,3 +212,37 @@ def test_a_number_beyond_floats_is_silent_where_nothing_may_be_told(recwarn):
     with config_context(invalid_rows="ignore"):
         PrivateLinearRegression(random_state=0).fit(np.ones((400, 1)), y)
     assert not [told for told in recwarn if issubclass(told.category, RuntimeWarning)]
+
+
+@pytest.mark.parametrize("odd", ["a", None, 1.5, 2**70])
+def test_a_list_has_no_type_that_one_entry_decides(odd):
+    """Numpy makes texts of all numbers where one entry is text."""
+    rng = np.random.default_rng(0)
+    by, options = [1, 2] * 1000, {"epsilon": 8.0, "random_state": 0}
+    y, times = rng.integers(2, size=2000), rng.exponential(size=2000)
+    counted = private_report_by_group(y, times / 100, [*by[:-1], odd], levels=[1, 2], **options)
+    assert all(abs(report.n_rows_ - 1000) < 100 for report in counted.reports.values())
+    survival = PrivateSurvival(horizon=3.0, levels=[1, 2], **options)
+    told = private_logrank_test(times, y, [*by[:-1], odd], levels=[1, 2], horizon=3.0, **options)
+    assert np.sum(told.n_rows) > 1900
+    with config_context(invalid_rows="ignore"):
+        objects = np.array([*by[:-1], odd], dtype=object)
+        for refused in ((times.tolist(), y), (times, y, by)):
+            with pytest.raises(ValueError, match="a type of its own"):
+                survival.fit(*refused)
+        with pytest.raises(ValueError, match="a type of its own"):
+            private_logrank_test(times.tolist(), y, by)
+        with pytest.raises(ValueError, match="a type of its own"):
+            PrivateConfusionMatrix(classes=[0, 1]).fit(y, y.tolist())
+        for sample in (times.tolist(), times.astype(object), objects):
+            with pytest.raises(ValueError, match=r"a type of its own|array or a series of numbers"):
+                private_ttest_ind(sample, times)
+
+
+@pytest.mark.parametrize("odd", ["a", None, (1, 2)], ids=str)
+def test_an_id_in_a_list_does_not_make_others_those_of_other_persons(odd):
+    x, y = np.zeros(400), np.ones(400)
+    ids, options = [*range(400)], {"bounds": (0, 1), "epsilon": 1e3, "random_state": 0}
+    with config_context(invalid_rows="ignore"):
+        told = private_ttest_ind(x, y, groups=(ids, [*ids[:-1], odd]), **options)
+    assert abs(np.sum(told.n_rows) - 400) < 10

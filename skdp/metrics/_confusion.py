@@ -8,7 +8,7 @@ from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import Table
 from skdp.kernel.applied._scores import ConfusionCells
 from skdp.metrics._rates import RATES, UNKNOWN, MetricNumbers, Rate
-from skdp.metrics._scores import as_scores
+from skdp.metrics._scores import as_entries, as_scores
 from skdp.readers._labels import Known
 from skdp.readers._target import column_of
 from skdp.table._levels import public_classes
@@ -128,6 +128,8 @@ class PrivateConfusionMatrix(MetricNumbers, PrivateEstimator):
         if isinstance(y_true, Table):
             return super().fit(y_true)
         X, y = as_scores(y_true, y_pred)
+        if isinstance(X, list) and X and isinstance(X[0], list) and len(X[0]) == 1:
+            X = as_entries(X)
         shape = getattr(X, "shape", ())
         if len(shape) == 2 and shape[1] == 1:
             X = self._indicators(np.asarray(X).reshape(-1))

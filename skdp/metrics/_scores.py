@@ -12,6 +12,7 @@ from skdp.readers._tables import Tables, tables_of
 from skdp.table._batched import with_current_config
 from skdp.table._groups import read_groups
 from skdp.table._levels import public_classes
+from skdp.table._schema import require_type
 from skdp.table._supervised import checked_target
 from skdp.utils._compat import safe_indexing
 
@@ -31,7 +32,8 @@ def as_scores(y_true, y_score):
     if hasattr(X, "shape") and len(X.shape) == 1:
         X = X.to_frame("score") if hasattr(X, "to_frame") else np.asarray(X).reshape(-1, 1)
     elif isinstance(X, list) and X and np.ndim(X[0]) == 0 and not isinstance(X[0], str):
-        X = np.asarray(X).reshape(-1, 1)
+        require_type(X)
+        X = [[x] for x in X]
     return X, y
 
 
@@ -74,14 +76,21 @@ def with_keys_of(X, by, scores):
     if hasattr(X, "columns"):
         names = [name if isinstance(name, str) else list(X.columns)[name] for name in names]
         return with_keys(X[names], scores, names)
-    return with_keys(np.asarray(X)[:, names], scores)
+    return with_keys(np.asarray(as_entries(X))[:, names], scores)
+
+
+def as_entries(x):
+    """Return labels as they are, those of a list as objects: one text would make texts of all."""
+    require_type(x)
+    return x if hasattr(x, "__array__") else np.array(x, dtype=object)
 
 
 def with_keys(keys, scores, names=()):
     """Return a frame of keys and scores, and the names of the keys."""
     import pandas as pd
 
-    tables = [x if hasattr(x, "columns") else np.asarray(x) for x in (keys, scores)]
+    require_type(scores)
+    tables = [x if hasattr(x, "columns") else np.asarray(x) for x in (as_entries(keys), scores)]
     keys, scores = (pd.DataFrame(table).reset_index(drop=True) for table in tables)
     if len(keys) != len(scores):
         raise ValueError(

@@ -14,6 +14,7 @@ from skdp.kernel._table import Table
 from skdp.location._public import known_ranges
 from skdp.scales._column_noise import check_confidence, check_sampling
 from skdp.stats._cox import BINS, cox_plan, private_cox
+from skdp.stats._samples import as_array
 from skdp.stats._search import search_steps
 from skdp.stats._survival_input import NO_NUMBERS, events_named
 from skdp.stats._tests import DROWNED, MOSTLY_NOISE
@@ -328,7 +329,7 @@ class PrivateCoxRegression(PrivateEstimator):
 
 def _beside(X, durations):
     """Return a table with the durations as its last column."""
-    durations = np.asarray(durations).reshape(-1)
+    durations = as_array(durations).reshape(-1)
     if durations.dtype.kind in "mM":
         raise ValueError(NO_NUMBERS)
     if hasattr(X, "iloc"):

@@ -4,6 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from skdp.readers._entries import arrays_of
+from skdp.readers._ids import UnitCodes
+from skdp.readers._raw import library
+from skdp.table._schema import require_type
 from skdp.utils._config import get_config
 
 PUBLIC = "alternative", "bounds", "tails", "epsilon", "delta", "random_state", "ledger"
@@ -26,11 +30,22 @@ SAMPLES = "a comparison needs two samples at least. Pass them one after the othe
 MOST_COUNTS = 10**7
 
 
+def as_array(x, *, labels=False):
+    """Return a column as an array, whose type no entry decides: of a list of labels, objects."""
+    require_type(x)
+    if library(x) == "pandas" and getattr(getattr(x, "dtype", None), "kind", "O") in "iuf":
+        return x.to_numpy(dtype=np.float64, na_value=np.nan)  # else a gap may make objects of it
+    return np.asarray(x, dtype=None if hasattr(x, "__array__") or not labels else object)
+
+
 def sample(x):
     """Return a column of numbers, or raise ValueError."""
+    require_type(x)
     try:
-        x = np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
+        x = as_array(x)
+        numeric = get_config()["invalid_rows"] == "error" or x.dtype.kind in "fiub"
+        x = x.astype(np.float64) if numeric else np.empty((0, 0))
+    except (TypeError, ValueError, OverflowError):
         x = np.empty((0, 0))
     if x.ndim != 1:
         raise ValueError(ONE_DIMENSION)
@@ -55,11 +70,10 @@ def compared(make, samples, groups, given):
     if len(samples) < 2:
         raise ValueError(SAMPLES)
     if groups is not None:
-        ids = [np.asarray(one) for one in groups]
+        ids = [array for one in groups for array in arrays_of(one)]
         if [one.shape for one in ids] != [x.shape for x in samples]:
             raise ValueError(IDS)
-        alike = len({one.dtype for one in ids}) == 1  # numpy would make one ID of 1 and "1"
-        groups = np.concatenate(ids if alike else [one.astype(object) for one in ids])
+        groups = UnitCodes(*ids)  # an entry names the same person in every sample
     code = np.repeat(np.arange(len(samples)), [len(x) for x in samples])
     test = make(len(samples), **given)
     return fitted(test, np.concatenate(samples)[:, None], code, groups)

@@ -15,6 +15,7 @@ from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
 from skdp.kernel.applied._scores import OfLevel, ScoreCells
 from skdp.metrics._curves import prefix_strategy
+from skdp.stats._samples import as_array
 from skdp.stats._search import LEVEL_NOISE, ROWS, SEARCH, search_steps
 from skdp.table._supervised import OUTSIDE_CLASSES
 from skdp.table._target import Selection, coded_classes, coded_columns
@@ -288,8 +289,8 @@ def joined(durations, by):
             if isinstance(durations, list | tuple)
             else (getattr(durations, "ndim", 2) == 1 and not hasattr(durations, "dask"))
         )
-        return np.asarray(durations)[:, None] if one else durations
-    times, labels = (np.asarray(one).reshape(-1) for one in (durations, by))
+        return as_array(durations)[:, None] if one else durations
+    times, labels = as_array(durations).reshape(-1), as_array(by, labels=True).reshape(-1)
     if labels.dtype.kind in "iuf":
         return np.column_stack([times, labels])
     try:

@@ -29,6 +29,10 @@ NO_NUMBERS = (
     "a list that is a table must hold numbers alone, since one entry would decide how all others "
     "are read. If X holds text or categories, pass it as an array or a frame, which has dtypes."
 )
+NO_TYPE = (
+    'Under invalid_rows="ignore" pass an array or a series, which has a type of its own: that of a '
+    "list hangs on its entries."
+)
 A_DICT = "X must be a table. Got a dict, or a list of them: pass pandas.DataFrame(X)."
 A_SERIES = (
     "X must be a table of two dimensions. Got one column: pass X.to_frame(), or frame[['age']]."
@@ -236,6 +240,13 @@ def validated_table(estimator, X):
     else:
         return X if hasattr(X, "columns") else checked
     raise refusal
+
+
+def require_type(x):
+    """Raise ValueError for what has no type of its own where no row may decide, and for masks."""
+    refuse_masked(x)
+    if get_config()["invalid_rows"] == "ignore" and not hasattr(x, "__array__"):
+        raise ValueError(NO_TYPE)
 
 
 def _require_numbers(X):
