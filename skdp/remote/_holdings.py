@@ -15,6 +15,7 @@ import numpy as np
 
 from skdp.accounting import Budget, PrivacyLedger
 from skdp.exceptions import BudgetExceeded
+from skdp.readers._raw import readable
 from skdp.readers._sources import source_of
 
 PROBE = Budget.gaussian(1.0, 0.5)  # its own failure probability is larger than any that is admitted
@@ -303,7 +304,7 @@ def _of_csv(source, kinds, place):
             f"{place} needs 'columns', the kinds of the columns of {source.name!r}: analysts see "
             f"them, so no entry may decide them. If these are right: columns = {{{told}}}"
         )
-    told = pd.read_csv(source, dtype=str, usecols=list(kinds))[list(kinds)]
+    told = pd.read_csv(source, dtype=str, usecols=list(kinds), encoding_errors="replace")
     return pd.DataFrame({name: _as_kind(told[name], kind) for name, kind in kinds.items()})
 
 
@@ -314,7 +315,10 @@ def _as_kind(column, kind):
     if kind == "number":
         return pd.to_numeric(column, errors="coerce").astype(np.float64)
     if kind == "time":
-        return pd.to_datetime(column, errors="coerce", format="ISO8601").astype("datetime64[ns]")
+        told = pd.to_datetime(column, errors="coerce", format="ISO8601", utc=True)
+        told = told.dt.tz_localize(None)  # else one time zone, or year, would end the reading
+        known = (told >= pd.Timestamp.min) & (told <= pd.Timestamp.max)
+        return told.where(known).astype("datetime64[ns]")
     return column.astype(object).where(column.notna(), None)
 
 
@@ -336,7 +340,7 @@ def _of_parquet(source, kinds, place, in_pieces):
         own |= {name: pa.string() for name, kind in kinds.items() if kind == "text"}
         return ds.dataset(source, format="parquet", schema=pa.schema(own.items()))
     schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
-    columns = found.to_table(columns=list(kinds)).columns
+    columns = map(readable, found.to_table(columns=list(kinds)).columns)
     pairs = zip(columns, schema, strict=True)
     table = pa.table([column.cast(field.type, safe=False) for column, field in pairs], schema)
     told = table.to_pandas()

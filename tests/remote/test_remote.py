@@ -12,6 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 
@@ -539,6 +541,20 @@ def test_no_entry_decides_a_type(tmp_path):
     types.append(told.dtypes)
     assert all(one.equals(types[0]) for one in types)
     assert np.isnan(told["n"][0]) and told["t"].tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize("odd", ["2020-01-01T01:00+01:00", "9999-12-31", "0001-01-01", "x"])
+def test_no_entry_ends_the_reading_of_a_table(tmp_path, odd):
+    """A time zone, a year that nanoseconds do not reach, and text that is no UTF-8."""
+    lines = f"t,d\na,2020-01-01\n\xff,{odd}\n"
+    (tmp_path / "f.csv").write_bytes(lines.encode("latin-1"))
+    told = read_columns(tmp_path / "f.csv", {"d": "time", "t": "text"}, "")
+    assert told.dtypes["d"] == "datetime64[ns]" and told["d"][0] == pd.Timestamp("2020-01-01")
+    assert told["d"][1] is pd.NaT or told["d"][1] == told["d"][0]
+    ends = pa.py_buffer(np.array([0, 1, 2], dtype=np.int32))
+    text = pa.Array.from_buffers(pa.string(), 2, [None, ends, pa.py_buffer(b"a\xff")])
+    pq.write_table(pa.table({"t": text}), tmp_path / "f.parquet")
+    assert read_columns(tmp_path / "f.parquet", None, "")["t"].tolist() == ["a", "\ufffd"]
 
 
 def test_columns_of_tables_in_pieces(tmp_path):
