@@ -246,3 +246,24 @@ def test_an_id_in_a_list_does_not_make_others_those_of_other_persons(odd):
     with config_context(invalid_rows="ignore"):
         told = private_ttest_ind(x, y, groups=(ids, [*ids[:-1], odd]), **options)
     assert abs(np.sum(told.n_rows) - 400) < 10
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_panic_of_a_reader_quotes_no_entry(at):
+    """Those of polars, which is written in Rust, are no Exceptions."""
+    first = np.zeros((40, 2))
+
+    class Panicking:
+        passes = 0
+
+        def __iter__(self):
+            self.passes += 1
+            if at:
+                yield first
+            if self.passes >= at:
+                raise type("PanicException", (BaseException,), {})("86243.5")
+
+    for fit in (PrivateMean().fit, lambda X: PrivateLinearRegression().fit(X, [first[:, 0]])):
+        with config_context(invalid_rows="ignore"), pytest.raises(ValueError) as caught:
+            fit(Panicking())
+        assert "86243.5" not in str(caught.value) and caught.value.__context__ is None

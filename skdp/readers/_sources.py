@@ -115,6 +115,8 @@ def _silent(function, *arguments):
     try:
         with quiet():
             return function(*arguments)
-    except Exception:  # it may hang on an entry, or quote it
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # it may hang on an entry, or quote it
         failure = ValueError(BROKEN)
     raise failure

@@ -125,9 +125,9 @@ def look_at(source, *, entries, first=None):
         try:
             with quiet():
                 return source.look(entries=entries, first=first)
-        except TableError:
+        except (TableError, KeyboardInterrupt, SystemExit):
             raise
-        except Exception:  # of a reader that is not ours: it may hang on an entry, or quote it
+        except BaseException:  # of a reader, as polars panics: it may hang on an entry, or quote it
             refusal = ValueError(BROKEN)
     raise refusal
 

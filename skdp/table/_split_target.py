@@ -110,9 +110,9 @@ def _column(tables, place):
     try:
         with quiet():
             return _joined([take(tables.head()), *tables.each(take)])
-    except TableError:
+    except (TableError, KeyboardInterrupt, SystemExit):
         raise
-    except Exception:  # of a reader that is not ours: it may hang on an entry, or quote it
+    except BaseException:  # of a reader, as polars panics: it may hang on an entry, or quote it
         refusal = ValueError(BROKEN)
     raise refusal
 
