@@ -22,7 +22,11 @@ from skdp import (
     config_context,
     make_private_pipeline,
 )
-from skdp.metrics import PrivateConfusionMatrix, private_report_by_group
+from skdp.metrics import (
+    PrivateConfusionMatrix,
+    private_cross_val_score,
+    private_report_by_group,
+)
 from skdp.stats import PrivateSurvival, private_logrank_test, private_ttest_ind
 from tests._estimators import ESTIMATORS
 
@@ -267,3 +271,20 @@ def test_a_panic_of_a_reader_quotes_no_entry(at):
         with config_context(invalid_rows="ignore"), pytest.raises(ValueError) as caught:
             fit(Panicking())
         assert "86243.5" not in str(caught.value) and caught.value.__context__ is None
+
+
+def test_a_gap_in_a_list_ends_no_cross_validation_after_the_charge():
+    """Numpy makes objects of all numbers where one entry is None."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(600, 2)).tolist(), rng.integers(2, size=600)
+    rows[5][0] = None
+    model, options = PrivateAdditiveClassifier(classes=[0, 1]), {"cv": 2, "random_state": 0}
+    told = private_cross_val_score(model, rows, y, epsilon=8.0, **options)
+    assert np.isfinite(told.scores).all()
+    for odd in ("a", [1, 2]):
+        rows[5][0] = odd
+        with pytest.raises(ValueError, match="a list that is a table") as caught:
+            private_cross_val_score(model, rows, y, **options)
+        assert caught.value.__context__ is None
+    with config_context(invalid_rows="ignore"), pytest.raises(ValueError, match="of its own"):
+        private_cross_val_score(model, rows, y, **options)

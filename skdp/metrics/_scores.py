@@ -12,7 +12,7 @@ from skdp.readers._tables import Tables, tables_of
 from skdp.table._batched import with_current_config
 from skdp.table._groups import read_groups
 from skdp.table._levels import public_classes
-from skdp.table._schema import require_type
+from skdp.table._schema import NO_NUMBERS, require_type
 from skdp.table._supervised import checked_target
 from skdp.utils._compat import safe_indexing
 
@@ -102,6 +102,18 @@ def with_keys(keys, scores, names=()):
     return pd.concat([keys, scores], axis=1), list(keys.columns)
 
 
+def _of_list(X):
+    """Return a list of rows of numbers as floats, one of texts as objects: no entry decides."""
+    require_type(X)
+    if all(isinstance(row, str) for row in X):
+        return np.array(X, dtype=object)
+    try:
+        return np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):  # which may quote an entry
+        refusal = ValueError(NO_NUMBERS)
+    raise refusal
+
+
 @dataclass(frozen=True)
 class LabelledRows:
     """Rows in memory or in pieces, their targets, and whose they are."""
@@ -115,7 +127,7 @@ class LabelledRows:
     def of(cls, X, y, report, groups):
         """Check what is told before anything is charged."""
         tables = tables_of(X)
-        X = X if tables is not None or hasattr(X, "shape") else np.asarray(X)
+        X = X if tables is not None or hasattr(X, "shape") else _of_list(X)
         n_rows = len(X if tables is None else tables)
         y = np.asarray(checked_target(report, y, n_rows))
         return cls(X, tables, y, None if groups is None else read_groups(groups, n_rows))
