@@ -288,3 +288,12 @@ def test_a_gap_in_a_list_ends_no_cross_validation_after_the_charge():
         assert caught.value.__context__ is None
     with config_context(invalid_rows="ignore"), pytest.raises(ValueError, match="of its own"):
         private_cross_val_score(model, rows, y, **options)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_batch_of_other_types_is_refused_with_a_row_or_without(n):
+    pandas = pytest.importorskip("pandas")
+    first = pandas.DataFrame({"key": ["a", "b"] * 20, "x": range(40)})
+    model = PrivateGroupBy(PrivateCount(), "key")
+    with config_context(invalid_rows="ignore"), pytest.raises(ValueError, match="other types"):
+        model.fit([first, first.iloc[:n].astype({"x": float})])

@@ -179,6 +179,8 @@ class Source(ABC):
             if n:
                 cuts = cut(start, n, block_rows, beside)
                 yield partial(statistic_of, statistic, merge, self.decode, start, raw, cuts)
+            else:
+                self.decode(raw)  # refused for its types, whether it has a row or none
             start += n
         if self.n_rows not in (None, start):
             raise TableError(CHANGED)
