@@ -9,14 +9,7 @@ from skdp.accounting import Step
 from skdp.covariance._distance_histogram import release_distance_histogram
 from skdp.covariance._engine import covariance_plan
 from skdp.covariance._release import release_moments
-from skdp.covariance._run import (
-    MOST_ENTRIES,
-    CovarianceRun,
-    DrawnRows,
-    basis,
-    identity_frame,
-    turned,
-)
+from skdp.covariance._run import MOST_ENTRIES, CovarianceRun, DrawnRows, identity_frame
 from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import FeatureBox, SomeColumns
@@ -41,10 +34,6 @@ OCTAVES = LogBins(1, low=-2, high=40)
 WIDTHS = 1, 2, 4, 8
 BEYOND = 4.0  # times the edge of the highest cell that stands out: tails go on
 LEAST = 4.0  # units that a range reaches at least, on either side
-# Spreads of most rows that a range reaches where few rows make it. Of 338 logistic regressions
-# that were called reliable, 10 were worse than the rates of the classes; with it 5 of 337 are.
-FEW_DIFFER = 100.0
-FAINT = 2.0**40  # the part of a range that varies is smaller than any column is resolved
 FAR = 1.3  # units of root mean square above which a unit is too small
 MIDDLE = 0.7  # of an octave, in root mean square, the upper edge is 1
 
@@ -78,18 +67,6 @@ class FeaturePreprocessing:
         run.sample = DrawnRows(sample, sample.n)
         run.whiten()
         return run.frame, run.apart
-
-    def widened(self, frame):
-        """Return the frame in which the far ends of columns that most rows agree in are not far.
-
-        Elsewhere rows of a rare rate would be so long that scores along it are all or nothing. A
-        column of which the range is wide beside what most rows tell has a part of it as its spread.
-        """
-        reach, spread = (self.high - self.low) / 2, np.linalg.norm(basis(frame), axis=1)
-        few = (FEW_DIFFER * spread < reach) & (reach < FAINT * spread)
-        more = np.where(few, reach / (2 * BEYOND) / frame.unit, 0.0)
-        _, sizes, V = np.linalg.svd(np.vstack([np.eye(frame.dims), (frame.A * more).T]), False)
-        return turned(frame, V.T, sizes) if more.any() else frame
 
 
 def front_plan(budget, *, fit_intercept=True):

@@ -19,7 +19,6 @@ from skdp.kernel._terms import ClassCounts
 from skdp.linear._coefficients import unseen_columns
 from skdp.linear._front import (
     COARSE_SCALES,
-    FAINT,
     front_plan,
     is_small,
     release_coarse_preprocessing,
@@ -50,6 +49,7 @@ COUNTS = 0.01, 0.1  # least and largest share of the numbers of the classes
 CLASS_COUNTS = Step("class counts", at_most=COUNTS[1], of=(ClassCounts,))
 MOST_NOISE = 0.2  # of the Gram matrix, if that leaves half of the rows whole
 CLIP, LEAST_CLIP = 0.7, 0.35  # of the longest row times residual
+FAINT = 2.0**40  # the part of a range that varies is smaller than any column is resolved
 STRONG = 0.45, 0.9  # of the curvature without slopes, of two classes and of more: with less
 # nothing tells what the steps leave to go
 STIFFEST = 1e6  # penalty, beside rows of length about 1
@@ -182,7 +182,7 @@ def private_logit(table, *, n_classes, known, C=1.0, fit_intercept=True):
         table.doubt(NOTHING)
         return _prior(d, start, fit_intercept, count)
     frame, apart = front.whitened(table, fit_intercept=fit_intercept)
-    design = Design(front.widened(frame), np.stack([front.low, front.high]), fit_intercept)
+    design = Design(frame, np.stack([front.low, front.high]), fit_intercept)
     given = np.isfinite(known[:, :-1]).all(axis=0)
     low, high = np.where(given, front.low, -math.inf), np.where(given, front.high, math.inf)
     wide = replace(design, edges=np.stack([low, high]))
