@@ -54,7 +54,7 @@ class OfRing(OfSample):
 
     def total(self, block):
         """Return the counts."""
-        parts = threaded(ring_blocks(block.ring, self.counted))
+        parts = threaded(ring_blocks(block.Z, block.ring, self.counted))
         return sum(parts, self.counted(block.Z[:0]))
 
 

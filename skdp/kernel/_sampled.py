@@ -10,7 +10,7 @@ from skdp.kernel._plain import Checked, public, refuse, tame
 from skdp.kernel._statistic import Statistic
 from skdp.kernel._table import Table
 from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._ring import ring_rows
+from skdp.kernel.pairs._ring import ring_order
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._weighed import of_persons
 from skdp.readers import ArrayRows, map_merge
@@ -33,14 +33,13 @@ class Sample:
     q: float
     n: float
     _friends: tuple = field(default=(None, None), repr=False)
-    _ring: np.ndarray = field(default=None, repr=False)
+    _rings: list = field(default_factory=list, repr=False)  # one, of all that have these keys
 
     def scaled(self, scale):
         """Return the sample with its columns divided by public or released scales."""
         if np.all(scale == 1):
             return self
-        ring = None if self._ring is None else self._ring / scale
-        return Sample(self.Z / scale, self.keys, self.q, self.n, _ring=ring)
+        return Sample(self.Z / scale, self.keys, self.q, self.n, _rings=self._rings)
 
     def thinned(self, size):
         """Return about ``size`` rows of the sample, by the same coins."""
@@ -52,10 +51,10 @@ class Sample:
 
     @property
     def ring(self):
-        """The rows in the order of their keys, by which they are sorted once."""
-        if self._ring is None:
-            self._ring = ring_rows(self.Z, self.keys)
-        return self._ring
+        """The numbers of the rows in the order of their keys, which are sorted once."""
+        if not self._rings:
+            self._rings.append(ring_order(self.keys))
+        return self._rings[0]
 
     def friends(self, radius):
         """Return the number of friends of every row, counted once for the last radius asked for."""

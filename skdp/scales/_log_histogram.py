@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skdp.kernel.pairs._ring import ring_blocks, ring_rows
+from skdp.kernel.pairs._ring import ring_blocks, ring_order
 from skdp.scales._column_noise import noise_level, rounded_level
 from skdp.scales._significance import SCALE, last_window, window_sums
 
@@ -189,5 +189,5 @@ def ring_differences(Z, keys):
     >>> ring_differences(Z, keys).tolist()
     [[-3.0], [8.0], [-5.0]]
     """
-    blocks = [block() for block in ring_blocks(ring_rows(Z, keys), np.asarray)]
+    blocks = [block() for block in ring_blocks(Z, ring_order(keys), np.asarray)]
     return np.concatenate(blocks) if blocks else np.empty((0, Z.shape[1]))
