@@ -3,7 +3,7 @@
 A cell is any object with a ``name``, ``draw(rng) -> (data, truth)``, ``error(result, truth)`` and,
 if it wants its own, a number ``reps`` of repetitions. A method is a function
 ``method(data, cell, truth, rng) -> result``. All methods see the same data. Every random stream
-hangs on the seed, the name of the cell, the repetition and the name of the method, so that a cell
+depends on the seed, the name of the cell, the repetition and the name of the method, so that a cell
 gives the same numbers alone and among others.
 """
 

@@ -80,7 +80,7 @@ class MarginalCell:
 
     @property
     def name(self):
-        """Name of the cell, which its random numbers hang on."""
+        """Name of the cell, which its random numbers depend on."""
         return f"k={self.k} {self.data} {self.d},{self.n:.0e},{self.epsilon:g}".replace("e+0", "e")
 
     @property

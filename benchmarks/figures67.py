@@ -44,7 +44,7 @@ class DiscCell:
 
     @property
     def name(self):
-        """What the random streams hang on."""
+        """What the random streams depend on."""
         return f"figure 6, n={self.n}"
 
     def draw(self, rng):
@@ -78,7 +78,7 @@ class MixtureCell:
 
     @property
     def name(self):
-        """What the random streams hang on."""
+        """What the random streams depend on."""
         return f"figure 7, n={self.n}"
 
     def draw(self, rng):

@@ -9,7 +9,7 @@ boosting  largest error of a pair parity, in rows; every run spends the whole bu
 promise   guaranteed largest errors without any data, if the base were always right.
 synopsis  numbers per vector, Johnson-Lindenstrauss.
 
-Data: binary trees, every attribute hangs on one of the four before it.
+Data: binary trees, every attribute depends on one of the four before it.
 
 Usage: ``python benchmarks/marginals_published.py [--reps N] [--only TABLE] [--json PATH]``
 """

@@ -72,8 +72,8 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         by up to five private counts, for a twentieth of the budget. Ignored without ``groups``.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
-        and not private: for tests and documentation. The noise of a group hangs on the seed and on
-        its level alone, and no two groups share any.
+        and not private: for tests and documentation. The noise of a group depends on the seed and
+        on its level alone, and no two groups share any.
     ledger : PrivacyLedger, default=None
         A budget that all fits share. The whole plan is charged once, before the rows are read.
 

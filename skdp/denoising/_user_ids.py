@@ -115,7 +115,7 @@ def _polars(X, user):
 
 
 def _array(X, user):
-    listed = not hasattr(X, "dtype")  # what an entry is read as would hang on the other entries
+    listed = not hasattr(X, "dtype")  # what an entry is read as would depend on the other entries
     if hasattr(X, "tocsr") or (listed and get_config()["invalid_rows"] == "ignore"):
         return X
     try:

@@ -260,7 +260,7 @@ class PrivateEstimator(
         return rows
 
     def _asked_first(self, n_features):
-        """Return statistics that hang on no release: a table in pieces is read once for them."""
+        """Return statistics that depend on no release: a table in pieces is read once for them."""
         return (Count(),)
 
     def _first_sums(self, n_features):

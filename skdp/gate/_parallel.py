@@ -32,7 +32,7 @@ def parallel_sessions(curator, label, sets, *, budget, share, most=1):
 
     The bill lists one set after the other, in the order of ``sets``, and the lines of a set in the
     order of its own calls: a function of names and releases. Whose turn it was when many sets share
-    a pass hangs on their rows, and enters no line.
+    a pass depends on their rows, and enters no line.
     """
     each = share / most
     if each == 1 and budget == curator.budget:

@@ -13,7 +13,7 @@ from skdp.mechanisms import _compiled, finite_rows
 BITS, NOISE_BITS = 30, 44  # of a row, at most; of the noise, at most
 WEIGHED_BITS = 20  # of a row that counts with a weight
 # Weights of a sum beside that of the squares, and of the count: the intervals lie around a guess of
-# the mean, so that a variance hangs on either but little; l1 norms pay for them in full.
+# the mean, so that a variance depends on either but little; l1 norms pay for them in full.
 SUM = {False: 0.25, True: 0.1}  # by whether the budget is pure
 COUNT = {False: 0.3, True: 0.1}
 # Weight of a count of each column's own: the noise of a mean is the weight of all, 1 + K^2, times 1

@@ -104,8 +104,8 @@ NO_NUMBER = np.empty(1)
 def rising(x, name, sizes=None, strictly=False):
     """Refuse a field that is no vector of rising numbers.
 
-    A binary search among others finds a cell that hangs on the entry before, or raises: no longer a
-    function of one row.
+    A binary search among others finds a cell that depends on the entry before, or raises: no
+    longer a function of one row.
     """
     x = np.asarray(x)
     refuse(x.ndim != 1 or x.dtype.kind not in "iuf", f"{name} is a vector of numbers")

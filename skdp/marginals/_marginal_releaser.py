@@ -82,7 +82,7 @@ class MarginalReleaser(WeightsMixin, MarginalRows, MarginalAnswers, PrivateEstim
         Column that synthetic rows shall predict, public, with ``workload="rows"``: its pairs have
         the weight 4, others 1.
     n_bins : int or "auto", default="auto"
-        About as many bins has a column of numbers with the levels ``"auto"``. ``"auto"`` hangs on
+        About as many bins has a column of numbers with the levels ``"auto"``. ``"auto"`` depends on
         the released number of rows, the budget and the workload: 3 to 32.
     weights : array-like, default=None
         Positive weights of the squared errors of the tables, one for each; of ``"all"`` in the

@@ -371,7 +371,7 @@ def _predicted(model, rows, numbers, scoring, classes):
 
 
 def _each_alone(function, width, X):
-    """Return what a function makes of every row: last bits of a product hang on its shape."""
+    """Return what a function makes of every row: last bits of a product depend on its shape."""
     X = X if hasattr(X, "shape") else np.asarray(X)
     return each_row(lambda row: function(row)[0], X, width=width)
 

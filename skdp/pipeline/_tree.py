@@ -49,9 +49,8 @@ def unfold(path, step):
     parts, _ = parts_of(step)
     for name, part in parts or ():
         yield from unfold(f"{path}__{name}" if path else name, part)
-    for name, part, *_ in getattr(
-        step, "transformers_", ()
-    ):  # copies that a ColumnTransformer fits
+    # copies that a ColumnTransformer fits
+    for name, part, *_ in getattr(step, "transformers_", ()):
         yield from unfold(f"{path}__{name}" if path else name, part)
 
 

@@ -326,7 +326,7 @@ def computed_apart(name, function, tasks, n_jobs=None):
     """Return ``function(*task)`` of every task, a list in their order.
 
     ``n_jobs`` processes share the tasks, as :class:`joblib.Parallel` takes it. Each runs on one
-    thread of BLAS, so that results do not hang on their number. The progress is told as of one
+    thread of BLAS, so that results do not depend on their number. The progress is told as of one
     computation, and what runs inside is silent.
     """
     work, found = partial(_alone, get_config() | {"progress": False}, function), []

@@ -58,7 +58,7 @@ class PrivateTargetEncoder(NamesOutMixin, TransformerMixin, PrivateEstimator):
         with levels or None for each column. Those of text and categories that are not named are
         found privately, if they occur often enough. All other entries of a column share a level.
     target_type : {"continuous", "multiclass"}, default="continuous"
-        Whether y holds numbers or classes. It hangs on no entry: say it.
+        Whether y holds numbers or classes. It depends on no entry: say it.
     smooth : "auto" or float, default="auto"
         A float m pulls the mean of a level of n rows as m rows of the mean of all would.
         ``"auto"`` pulls by what the levels differ, beside noise and the spread of targets.

@@ -81,7 +81,7 @@ class Persons:
     def drawn(self, coins):
         """Return the persons of one row each, drawn with its share as probability.
 
-        **Privacy**: which row, and whether it is drawn, hangs on those of the person and keys.
+        **Privacy**: which row, and whether it is drawn, depends on those of the person and keys.
         """
         if self.shares is None:
             return self

@@ -117,6 +117,6 @@ def _silent(function, *arguments):
             return function(*arguments)
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException:  # it may hang on an entry, or quote it
+    except BaseException:  # it may depend on an entry, or quote it
         failure = ValueError(BROKEN)
     raise failure

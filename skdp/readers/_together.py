@@ -17,7 +17,7 @@ class Meeting:
 
     Notes
     -----
-    **Privacy**: which fit runs when hangs on how often each asks for rows, which a private choice
+    **Privacy**: which fit runs when depends on how often each asks for rows, which a private choice
     of rows may decide on: nothing that leaves may tell of it
     (:func:`skdp.gate._parallel.parallel_sessions`). A pass answers each question with the statistic
     of the rows of that fit.

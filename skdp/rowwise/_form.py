@@ -10,7 +10,7 @@ N_TAME, N_WILD = len(TAME), 67
 WORDS = ("a", "b", "bb", "word", "", "Zebra", "0")
 CODED = (
     "a column is a Categorical of polars or a dictionary of Arrow, perhaps in lists: which "
-    "categories it knows, and their numbers, hang on the rows before. Cast it to Enum or "
+    "categories it knows, and their numbers, depend on the rows before. Cast it to Enum or "
     "CategoricalDtype with public categories, or to text."
 )
 EPOCH = np.datetime64("2000-01-01T00:00:00", "us")
@@ -376,7 +376,7 @@ def _form(Z):
 
 
 def _without_codes(dtype):
-    """Return a type; of polars String for a Categorical, whose codes hang on what came before."""
+    """Return a type; of polars String for a Categorical, whose codes depend on what came before."""
     if not str(dtype).startswith("Categorical"):
         return dtype
     import polars

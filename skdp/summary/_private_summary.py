@@ -108,7 +108,7 @@ class PrivateSummary(SplitMixin, PrivateEstimator):
     as gaps.
 
     Columns share the budget: with k columns of a kind the noise in each of their numbers grows with
-    sqrt(k). Shares of names and states hang on the released number of rows.
+    sqrt(k). Shares of names and states depend on the released number of rows.
 
     Means and deviations of a few columns are those of entries clipped to ends that are found, far
     beside the outermost quantiles; they are unreliable if entries show beyond. Of many columns they

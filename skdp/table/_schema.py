@@ -23,15 +23,15 @@ TEXT = (
 
 NO_TABLE = (
     'X must be a table of two dimensions, with columns. Under invalid_rows="ignore" pass an array '
-    "or a frame, which has dtypes of its own: those of lists hang on their entries."
+    "or a frame, which has dtypes of its own: those of lists depend on their entries."
 )
 NO_NUMBERS = (
     "a list that is a table must hold numbers alone, since one entry would decide how all others "
     "are read. If X holds text or categories, pass it as an array or a frame, which has dtypes."
 )
 NO_TYPE = (
-    'Under invalid_rows="ignore" pass an array or a series, which has a type of its own: that of a '
-    "list hangs on its entries."
+    'Under invalid_rows="ignore" pass {}an array or a series, which has a type of its own: that of '
+    "a list depends on its entries."
 )
 A_DICT = "X must be a table. Got a dict, or a list of them: pass pandas.DataFrame(X)."
 A_SERIES = (
@@ -127,7 +127,7 @@ def look_at(source, *, entries, first=None):
                 return source.look(entries=entries, first=first)
         except (TableError, KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:  # of a reader, as polars panics: it may hang on an entry, or quote it
+        except BaseException:  # of a reader, as polars panics: an entry may decide on it
             refusal = ValueError(BROKEN)
     raise refusal
 
@@ -218,7 +218,7 @@ def validated_table(estimator, X):
     """Return X, a table of any types, as an array or a frame, and set the feature names.
 
     A frame stays as it is. A list becomes an array of float64, or is refused under
-    ``invalid_rows="ignore"``: the type that numpy gives it hangs on its entries, so that one row
+    ``invalid_rows="ignore"``: the type that numpy gives it depends on its entries, so that one row
     could change what a function of rows makes of all others. No message quotes an entry.
     """
     refuse_masked(X)
@@ -246,7 +246,7 @@ def require_type(x):
     """Raise ValueError for what has no type of its own where no row may decide, and for masks."""
     refuse_masked(x)
     if get_config()["invalid_rows"] == "ignore" and not hasattr(x, "__array__"):
-        raise ValueError(NO_TYPE)
+        raise ValueError(NO_TYPE.format(""))
 
 
 def _require_numbers(X):

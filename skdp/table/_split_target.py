@@ -112,7 +112,7 @@ def _column(tables, place):
             return _joined([take(tables.head()), *tables.each(take)])
     except (TableError, KeyboardInterrupt, SystemExit):
         raise
-    except BaseException:  # of a reader, as polars panics: it may hang on an entry, or quote it
+    except BaseException:  # of a reader, as polars panics: it may depend on an entry, or quote it
         refusal = ValueError(BROKEN)
     raise refusal
 

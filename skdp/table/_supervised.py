@@ -33,6 +33,7 @@ from skdp.table._schema import (
     INFINITE,
     INVALID,
     NO_ROWS,
+    NO_TYPE,
     TWICE,
     keep_calendars,
     look_at,
@@ -67,10 +68,6 @@ NO_LABELS = (
 OUTSIDE_CLASSES = (
     "y has labels that are not in `classes`. Pass every label that may occur, as in "
     f"classes=['no', 'yes'], or {IGNORED}"
-)
-NO_TYPE = (
-    'Under invalid_rows="ignore" pass y as an array or a series, which has a type of its own: that '
-    "of a list hangs on its entries."
 )
 NO_NAMES = (
     "y is text, which names a column of X, but X has no names of columns. Pass y as an array with "
@@ -282,7 +279,7 @@ def _of_two_dimensions(y, *, is_class=False):
     """Return a target in memory as a table of one column, an array or a frame.
 
     Classes that have no type of their own, as in lists, are objects: numpy would choose a type that
-    hangs on all of them, so that one row would decide how the others are read.
+    depends on all of them, so that one row would decide how the others are read.
     """
     if hasattr(y, "tocsr"):
         raise TypeError("y is sparse, and a dense array is asked for: pass y.toarray().")
@@ -303,7 +300,7 @@ def _of_two_dimensions(y, *, is_class=False):
 
 def _array(y, *, is_class):
     if _ignores() and not hasattr(y, "dtype"):
-        raise ValueError(NO_TYPE)
+        raise ValueError(NO_TYPE.format("y as "))
     try:
         y = np.asarray(y, dtype=None if hasattr(y, "dtype") or not is_class else object)
     except Exception:  # which may quote entries

@@ -22,7 +22,7 @@ NO_NUMBERS = (
 )
 NO_TYPE = (
     'Under invalid_rows="ignore" pass sample_weight as an array or a series, which has a type of '
-    "its own: that of a list hangs on its entries."
+    "its own: that of a list depends on its entries."
 )
 LENGTHS = (
     "sample_weight must have one entry for each row of X. Pass an array of shape (n_samples,)."

@@ -191,7 +191,7 @@ def one_openmp_thread():
 
 @contextmanager
 def one_thread():
-    """Compute on one thread, so that the bits of a result do not hang on their number.
+    """Compute on one thread, so that the bits of a result do not depend on their number.
 
     Notes
     -----

@@ -165,7 +165,7 @@ def test_entries_of_other_types_are_no_users(entry):
 def test_a_row_of_a_list_does_not_decide_how_the_ids_of_others_are_read(row):
     """One fraction in a list makes floats of all whole numbers, one text makes objects."""
     X = [[2**53 + 2 * i, 1] for i in range(9)] + [row]
-    refused = pytest.raises(ValueError, match="those of lists hang on their entries")
+    refused = pytest.raises(ValueError, match="those of lists depend on their entries")
     with config_context(invalid_rows="ignore"), refused:
         PrivateHistogram(2, range=(-1, 1), user=0).fit(X)
 

@@ -31,7 +31,7 @@ ROUNDED = 1 + Fraction(1, 2**40)  # rates of choices and claims of mixed budgets
 
 
 class Answers(Script):
-    """The answers of a run, found by label: whose turn it is may hang on rows, in no bill."""
+    """The answers of a run, found by label: whose turn it is may depend on rows, in no bill."""
 
     def __init__(self, records=(), seed=0, **options):
         super().__init__(records, seed=seed, **options)

@@ -1,6 +1,6 @@
 """Products of rows are those of each row alone, whatever released numbers these are products with.
 
-Sums in an order that hangs on a block differ in the last bit, which cancellation makes the first.
+Sums in an order that depends on a block differ in the last bit, which cancellation makes the first.
 """
 
 import numpy as np

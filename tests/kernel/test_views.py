@@ -1,4 +1,4 @@
-"""What is public of a view, and who may draw its rows by keys, hangs on no row."""
+"""What is public of a view, and who may draw its rows by keys, depends on no row."""
 
 from dataclasses import dataclass
 

@@ -98,7 +98,7 @@ class Watched(PrivateLogisticRegression):
 
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, pa.table])
 def test_a_score_knows_no_other_row(kind):
-    """Last bits of a product of matrices hang on how many rows there are."""
+    """Last bits of a product of matrices depend on how many rows there are."""
     X, y = drawn(60)
     X = kind({"a": X[:, 0], "b": X[:, 1]}) if kind is not np.asarray else X
     Watched.asked.clear()
@@ -244,7 +244,7 @@ def test_nothing_is_doubted_of_many_rows():
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_an_empty_fold_ends_nothing_after_the_charge(n):
-    """Whether one is empty hangs on the number of rows."""
+    """Whether one is empty depends on the number of rows."""
     for seed in range(3):
         told = private_cross_val_score(
             PrivateLinearRegression(),

@@ -612,7 +612,7 @@ def test_a_row_of_a_list_does_not_decide_on_the_types_of_others():
     with pytest.raises(ValueError, match="pass it as an array or a frame"):
         PrivatePipeline(steps, epsilon=1e3).fit([*whole, ["a", 1]])
     for row in ([5, 1], [5, 0.5], ["a", 1]):
-        refused = pytest.raises(ValueError, match="those of lists hang on their entries")
+        refused = pytest.raises(ValueError, match="those of lists depend on their entries")
         with config_context(invalid_rows="ignore"), refused:
             PrivatePipeline(steps, epsilon=1e3).fit([*whole, row])
 
@@ -651,7 +651,7 @@ def test_no_entry_of_a_list_chooses_the_type_of_all_rows():
         pipe.fit([*rows, ["Smith"]])
     assert "Smith" not in str(told.value)
     for table in (rows, [*rows, ["Smith"]], [*rows, [1.0, 2.0]]):
-        with config_context(invalid_rows="ignore"), pytest.raises(ValueError, match="lists hang"):
+        with config_context(invalid_rows="ignore"), pytest.raises(ValueError, match="lists depend"):
             pipe.fit(table)
 
 

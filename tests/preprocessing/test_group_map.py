@@ -323,7 +323,7 @@ CODED = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
 )
 def test_codes_that_other_rows_decide_are_refused(step, X):
     """The number of groups, indicators and codes of pandas shows the categories of all rows."""
-    with pytest.raises(ValueError, match="hang on the rows before"):
+    with pytest.raises(ValueError, match="depend on the rows before"):
         step(lambda rows: [1.0]).fit(X)
 
 

@@ -63,7 +63,7 @@ def part_tuples(rows, coins, oracle, n_clusters, *, n_parts, center, radius, see
     radius : float
         Public or released: the oracle sees (x - center) / radius of the rows within 2 radii.
     seed : int, default=0
-        Public: the seeds of the parts hang on it, one for each.
+        Public: the seeds of the parts depend on it, one for each.
     n_jobs : int, default=None
         Threads, as in scikit-learn.
 
