@@ -12,7 +12,6 @@ from skdp.columns._tail import SURE
 from skdp.kernel._bins import UniformCells
 from skdp.kernel._bounded import BoundedSums
 from skdp.kernel._columns import ColumnCells, EdgeCells
-from skdp.kernel._sums import RowsWithGaps
 from skdp.kernel._views import InBox
 from skdp.location._bounded_moments import (
     AT_BOUND,
@@ -21,7 +20,7 @@ from skdp.location._bounded_moments import (
     release_columns,
 )
 from skdp.location._column_strategies import with_deviation
-from skdp.location._gaps import GAPS, SHOW
+from skdp.location._gaps import GAPS, gaps_show
 from skdp.location._public import bounds_vectors
 from skdp.location._release import MeanRelease
 from skdp.scales._column_noise import ColumnNoise, column_budget
@@ -158,10 +157,8 @@ def are_narrow(table, low, high):
         return False
     if not _is_worth(_look(table, low, high)):
         return False
-    if d > 1:
-        told = table.ask(RowsWithGaps(), GAPS)
-        if float(told.value[0]) > SHOW * ColumnNoise(table.budget).deviation(told.scale):
-            return False
+    if d > 1 and gaps_show(table):
+        return False
     table.decide(SEARCHED)
     return True
 

@@ -13,6 +13,7 @@ from skdp.kernel._table import Table
 from skdp.kernel._views import TheseColumns
 from skdp.mechanisms._exact import exact
 from skdp.scales._column_noise import ColumnNoise, with_law
+from skdp.scales._significance import WITH_GAPS
 
 
 class ColumnTable:
@@ -54,7 +55,7 @@ class QuietTable(ColumnTable):
 GAPS = Step("rows with gaps", at_most=0.01, of=(RowsWithGaps,))
 COLUMNS = "columns with gaps"
 MOST_COLUMNS = 10_000  # that are released one by one
-SHOW = 3.0  # noises: so many rows with gaps are there; fewer change next to nothing
+SHOW = 3.0  # noises: rows beyond an end
 REACH = 0.5  # of the range between the outermost quantiles, beyond both of them, at least
 SCALES = 3.9  # such a range is so many scales of an exponential law, from 2 to 98 %
 FAR = 2.0  # noises: rows beyond that show
@@ -95,8 +96,7 @@ def release_with_gaps(table, release):
     d = table.n_features
     if not 1 < d <= MOST_COLUMNS:
         return None  # of one column a gap is an absent row
-    told = table.ask(RowsWithGaps(), GAPS)
-    if float(told.value[0]) <= SHOW * ColumnNoise(table.budget).deviation(told.scale):
+    if not gaps_show(table):
         return None
     table.decide(DECIDED)
     share = exact(table.remaining) / d
@@ -104,6 +104,15 @@ def release_with_gaps(table, release):
         release(ColumnTable(table.child(COLUMNS, share).map(TheseColumns(np.array([j]))), table, j))
         for j in range(d)
     ]
+
+
+def gaps_show(table):
+    """Release the number of rows with gaps; return whether it is significant.
+
+    Fewer rows, left out, move means by no more than the noise.
+    """
+    told = table.ask(RowsWithGaps(), GAPS)
+    return float(told.value[0]) > WITH_GAPS * ColumnNoise(table.budget).deviation(told.scale)
 
 
 @np.errstate(all="ignore")  # of places near the ends of floats

@@ -33,10 +33,11 @@ DISTANCES_HIDDEN = 2.3e-4
 LEAST_SQUARES = 1e-4, 1e-6  # in narrow cells, and in wide ones
 RANGE = 1e-7  # of a column or a target of a linear model
 
-# Standard deviations of the noise of a window that a significant one exceeds.
+# Standard deviations of the noise of a window, or a count, that a significant one exceeds.
 ZOOM = 3.5  # 2.3e-4 for each of 480 windows of a look
 COARSE = 3.5  # 2.3e-4 for each of the windows of a small table
 RESIDUALS = 4.0  # 3.2e-5 for each window of a cycle
+WITH_GAPS = 3.5  # 2.3e-4 of a table: a false alarm costs its columns sqrt(d) of their accuracy
 LAST_BIN, KEPT_BIN = 4.2, 2.0  # of a cluster: the last bin with rows, and the bins up to it
 
 
