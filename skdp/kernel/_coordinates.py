@@ -66,14 +66,15 @@ class Frame(Coordinates):
     def dims(self):
         return len(self.A)
 
-    def __call__(self, block, edges=None, one=0):
+    def __call__(self, block, edges=None, one=0, line=None):
         """Return the coordinates of a block of rows, shape (m, k); with ``one`` a column of ones.
 
-        Given ``edges``, those of rows (x, y), x clipped.
+        Given ``edges``, those of rows (x, y), x clipped; with a ``line`` their gradients, by the
+        compiled loops.
         """
         y, maps = np.empty((len(block), self.dims + one)), _slices(self.A, self._width)
         if _compiled.loops is not None:
-            return self._compiled(block, edges, y, *maps)
+            return self._compiled(block, edges, y, line, *maps)
         for part in blocks(block, max(64, CELLS // max(len(self.center), self.dims))):
             y[part] = self._plain(block[part], edges, one, *maps)
         return y
@@ -87,17 +88,18 @@ class Frame(Coordinates):
     def _width(self):
         return (53 - math.ceil(math.log2(max(1, len(self.center))))) // 2
 
-    def _compiled(self, block, edges, y, high_a, low_a, exponent_a):
+    def _compiled(self, block, edges, y, line, high_a, low_a, exponent_a):
         """Return the same in y; those of rare rows are made by numpy."""
         rare, ends = np.empty(len(block), dtype=np.int64), (2.0**-self._width, ORDINARY)
+        b, told = (np.empty(0), (0.0,) * 6) if line is None else line.b_and_numbers
         a = np.concatenate([high_a, low_a]), self._scale(exponent_a)
-        numbers = self.center, self.unit, *a, np.empty(0) if edges is None else edges
+        numbers = self.center, self.unit, *a, np.empty(0) if edges is None else edges, b
         numbers, k = [_compiled.plain(one) for one in numbers], y.shape[1]
         for part, x in _compiled.plain_parts(block):
-            n = _compiled.loops.coordinates(x, *numbers, y[part], rare, x.shape[1], k, *ends)
+            n = _compiled.loops.coordinates(x, *numbers, y[part], rare, x.shape[1], k, *ends, told)
             if n:
-                maps = high_a, low_a, exponent_a
-                y[part][rare[:n]] = self._plain(x[rare[:n]], edges, k - self.dims, *maps)
+                v = self._plain(x[few := rare[:n]], edges, k - self.dims, high_a, low_a, exponent_a)
+                y[part][few] = v if line is None else line._of(v, x[few, -1])
         return y
 
     def _scale(self, exponent_a):
@@ -161,9 +163,13 @@ class SomeColumns(Coordinates):
 
     def __call__(self, block):
         """Return the columns of a block."""
+        if _compiled.loops is not None:
+            chosen = np.empty((len(block), self.dims))
+            for part, x in _compiled.plain_parts(block):
+                columns = _compiled.plain(self.columns, np.int64)
+                _compiled.loops.some_columns(x, columns, chosen[part], x.shape[1])
+            return chosen
         finite = finite_rows(block)
-        if finite.all() and np.array_equal(self.columns, np.arange(block.shape[1])):
-            return block.astype(float, copy=False)
         chosen = np.take(block, self.columns, axis=1).astype(float, copy=False)  # a copy
         chosen[~finite] = np.nan
         return chosen
@@ -229,9 +235,9 @@ class Design(Coordinates):
         for part in blocks(block, max(64, PAIRED // max(self.edges.shape[1], self.dims))):
             yield part, self(block[part]), block[part, -1].astype(float)
 
-    def __call__(self, block):
-        """Return v of the rows of a block."""
-        return self.frame(block, self.edges, int(self.fit_intercept))
+    def __call__(self, block, line=None):
+        """Return v of the rows of a block, or gradients of a line."""
+        return self.frame(block, self.edges, int(self.fit_intercept), line)
 
 
 @public

@@ -74,8 +74,22 @@ class LineGradients(Gradients):
     edges: Annotated[np.ndarray, "2"]  # range to which targets are clipped, maybe infinite
     radius: float | None = None  # none: all rows weigh 1
 
+    def __call__(self, block):
+        if _compiled.loops is None:
+            return super().__call__(block)
+        return self.design(block, line=self)
+
+    @property
+    def _radius(self):
+        return math.inf if self.radius is None else self.radius
+
+    @property
+    def b_and_numbers(self):
+        """The coefficients, and the numbers that a compiled loop takes."""
+        return self.b, (*self.edges, self.center, self.unit, self._radius, TINY)
+
     def _of(self, v, y):
-        radius = math.inf if self.radius is None else self.radius
+        radius = self._radius
         root = np.minimum(1.0, radius / row_norms(v))
         residual = ((y.clip(*self.edges) - self.center) / self.unit - products(v, self.b)) * root
         v *= (root * residual)[:, None]

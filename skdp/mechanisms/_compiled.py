@@ -9,7 +9,7 @@ try:
     from skdp.mechanisms import _loops as loops
 except ImportError:  # no compiler, or no floats of 64 bits: numpy does the work
     loops = None
-VERSION = 7  # of the arguments of the loops
+VERSION = 8  # of the arguments of the loops
 OTHER = "compiled loops, built from other sources, are not called. Run pip install -e . again."
 if os.environ.get("SKDP_COMPILED") == "0":
     loops = None

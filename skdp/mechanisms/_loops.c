@@ -39,7 +39,7 @@
 #define AHEAD(x, at) ((void)0)
 #endif
 
-#define VERSION 7 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
+#define VERSION 8 /* of the arguments of functions: skdp/mechanisms/_compiled.py has the same */
 
 #define TILE 128
 #define LINE 136 /* from one column to the next: not a power of two, or all would share a place in the cache */
@@ -885,7 +885,15 @@ WIDE static void boxed(const double *restrict x, Py_ssize_t n, Py_ssize_t width,
 {
     for (Py_ssize_t first = 0; first < n; first += TILE) {
         Py_ssize_t m = n - first < TILE ? n - first : TILE;
-        turn_those(x + first * width, m, width, entries ? ENTRIES : FINITE_ROWS, w);
+        const double *restrict rows = x + first * width;
+        double *restrict to = out + first * d;
+        if (!center && all_finite(rows, m * width)) {
+            for (Py_ssize_t i = 0; i < m; i++)
+                for (Py_ssize_t c = 0; c < d; c++)
+                    to[i * d + c] = between(rows[i * width + c], low[c], high[c]);
+            continue;
+        }
+        turn_those(rows, m, width, entries ? ENTRIES : FINITE_ROWS, w);
         for (Py_ssize_t c = 0; c < d; c++) {
             double *restrict y = w + c * LINE;
             for (Py_ssize_t i = 0; center && i < m; i++)
@@ -893,7 +901,35 @@ WIDE static void boxed(const double *restrict x, Py_ssize_t n, Py_ssize_t width,
             for (Py_ssize_t i = 0; i < m; i++)
                 y[i] = y[i] == y[i] ? between(y[i], low[c], high[c]) : NAN;
         }
-        turn_back(w, m, d, out + first * d);
+        turn_back(w, m, d, to);
+    }
+}
+
+/* ---- rows of other columns: readers/_target.py, with_target; kernel/_coordinates.py, SomeColumns */
+
+/* Rows with a number more each, NaN if it is not finite. */
+WIDE static void with_target(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
+                             const double *restrict target, double *restrict out)
+{
+    for (Py_ssize_t i = 0; i < n; i++) {
+        for (Py_ssize_t c = 0; c < d; c += 8)
+            AHEAD(x, (i + TILE) * d + c);
+        for (Py_ssize_t c = 0; c < d; c++)
+            out[i * (d + 1) + c] = x[i * d + c];
+        out[i * (d + 1) + d] = all_finite(target + i, 1) ? target[i] : NAN;
+    }
+}
+
+/* Some columns of rows, NaN in those of rows that are not finite. */
+WIDE static void some_columns(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+                              const int64_t *restrict columns, double *restrict out)
+{
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int finite = all_finite(x + i * d, d);
+        for (Py_ssize_t c = 0; c < d; c += 8)
+            AHEAD(x, (i + TILE) * d + c);
+        for (Py_ssize_t j = 0; j < k; j++)
+            out[i * k + j] = finite ? x[i * d + columns[j]] : NAN;
     }
 }
 
@@ -969,21 +1005,58 @@ WIDE static Py_ssize_t labels(const double *restrict x, Py_ssize_t n, Py_ssize_t
 
 /* ---- coordinates of rows: kernel/_coordinates.py, Frame */
 
+typedef struct {
+    double low, high, center, unit; /* of a target, which is clipped */
+    double radius, tiny;            /* of rows, beyond which they weigh less; of squared lengths */
+} Line;
+
+/* The gradients of a tile of coordinates y with these targets, in `out`; kernel/_gradients.py,
+   LineGradients. Flags rows of no ordinary length. */
+INNER void gradients(const double *restrict y, Py_ssize_t m, Py_ssize_t d,
+                     const double *restrict target, const double *restrict b, const Line o,
+                     double *restrict out, int64_t *restrict is_rare)
+{
+    double root[TILE], by[TILE];
+    for (Py_ssize_t c = 0; c < d; c++)
+        for (Py_ssize_t i = 0; i < m; i++)
+            out[c * LINE + i] = y[c * LINE + i] * y[c * LINE + i];
+    fold(out, m, d);
+    for (Py_ssize_t i = 0; i < m; i++) {
+        is_rare[i] |= !((out[i] > o.tiny) & (out[i] < INFINITY));
+        root[i] = o.radius / sqrt(out[i]);
+        root[i] = root[i] < 1 ? root[i] : 1;
+    }
+    for (Py_ssize_t c = 0; c < d; c++)
+        for (Py_ssize_t i = 0; i < m; i++)
+            out[c * LINE + i] = y[c * LINE + i] * b[c];
+    fold(out, m, d);
+    for (Py_ssize_t i = 0; i < m; i++) {
+        double seen = (between(target[i], o.low, o.high) - o.center) / o.unit;
+        by[i] = root[i] * ((seen - out[i]) * root[i]);
+    }
+    for (Py_ssize_t c = 0; c < d; c++)
+        for (Py_ssize_t i = 0; i < m; i++)
+            out[c * LINE + i] = y[c * LINE + i] * by[i];
+}
+
 /* The first d of `width` entries of a row are looked at, clipped to `edges` if there are any, and
-   `out` has ones in the columns beyond the k coordinates. Rows that are not finite, or whose powers
-   of two are not ordinary, are left to the caller. `a` holds the high slices of the map, then the
-   low ones, of shape (2, k, d); `step` is 2^-exact. */
+   `out` has ones in the columns beyond the k coordinates; with `b` it has gradients, and the last
+   entry is the target. Rows that are not finite, or whose powers of two are not ordinary, are left
+   to the caller. `a` holds the high slices of the map, then the low ones, of shape (2, k, d); `step`
+   is 2^-exact. */
 WIDE static Py_ssize_t coordinates(const double *restrict x, Py_ssize_t n, Py_ssize_t width,
                                    Py_ssize_t d, Py_ssize_t k, Py_ssize_t columns,
                                    const double *restrict center, const double *restrict unit,
                                    const double *restrict a, const double *restrict scale,
                                    const double *restrict edges, double step, double ordinary,
-                                   double *restrict w, double *restrict low, double *restrict y,
-                                   double *restrict out, int64_t *restrict rare)
+                                   const double *restrict b, const Line line, double *restrict w,
+                                   double *restrict low, double *restrict y, double *restrict out,
+                                   int64_t *restrict rare)
 {
     Py_ssize_t found = 0;
     double size[TILE], power[TILE] = {0}, fine = 1 / step;
     uint64_t bad[TILE];
+    int64_t is_rare[TILE];
     for (Py_ssize_t i = 0; i < (columns - k) * LINE; i++)
         y[k * LINE + i] = 1;
     for (Py_ssize_t first = 0; first < n; first += TILE) {
@@ -1003,8 +1076,8 @@ WIDE static Py_ssize_t coordinates(const double *restrict x, Py_ssize_t n, Py_ss
                 size[i] = v != v ? INFINITY : size[i];
             }
         for (Py_ssize_t i = 0; i < m; i++) {
-            if (!(size[i] > 1 / ordinary && size[i] < ordinary)) {
-                rare[found++] = first + i;
+            is_rare[i] = !(size[i] > 1 / ordinary && size[i] < ordinary);
+            if (is_rare[i]) {
                 size[i] = 1;
                 for (Py_ssize_t c = 0; c < d; c++)
                     w[c * LINE + i] = 0;
@@ -1033,7 +1106,10 @@ WIDE static Py_ssize_t coordinates(const double *restrict x, Py_ssize_t n, Py_ss
                     y[j * LINE + i0 + i] = (sum[i] + rest[i] * step) * scale[j] * power[i0 + i];
             }
         }
-        turn_back(y, m, columns, out + first * columns);
+        if (b)
+            gradients(y, m, columns, w + (width - 1) * LINE, b, line, low, is_rare);
+        turn_back(b ? low : y, m, columns, out + first * columns);
+        found = noted(is_rare, m, first, rare, found);
     }
     return found;
 }
@@ -1185,14 +1261,14 @@ typedef struct {
     void *at[MOST];
     Py_ssize_t n[MOST];
     int held;
-    void *work;
+    void *work, *from;
 } Arrays;
 
 static PyObject *done(Arrays *arrays, PyObject *result)
 {
     while (arrays->held)
         PyBuffer_Release(&arrays->views[--arrays->held]);
-    free(arrays->work);
+    free(arrays->from);
     return result;
 }
 
@@ -1202,7 +1278,7 @@ static PyObject *done(Arrays *arrays, PyObject *result)
 static int take(Arrays *arrays, PyObject *const *objects, const char *kinds)
 {
     arrays->held = 0;
-    arrays->work = NULL;
+    arrays->from = NULL;
     for (int i = 0; kinds[i]; i++) {
         Py_buffer *view = &arrays->views[i];
         int written = kinds[i] < 'a' ? PyBUF_WRITABLE : PyBUF_SIMPLE;
@@ -1222,17 +1298,19 @@ static int take(Arrays *arrays, PyObject *const *objects, const char *kinds)
     return 1;
 }
 
-/* Whether lengths fit, and there is memory for so many columns of a tile. */
+/* Whether lengths fit, and there is memory for so many columns of a tile, from a line of the cache on:
+   no register of a column lies in two of them. */
 static int fits(Arrays *arrays, int lengths, Py_ssize_t columns)
 {
     if (!lengths || columns > WIDEST) {
         PyErr_SetString(PyExc_ValueError, "arrays of other lengths");
         return 0;
     }
-    arrays->work = calloc((size_t)columns * LINE, sizeof(double));
-    if (arrays->work == NULL)
+    arrays->from = calloc((size_t)columns * LINE * sizeof(double) + 64, 1);
+    if (arrays->from == NULL)
         PyErr_NoMemory();
-    return arrays->work != NULL;
+    arrays->work = (char *)arrays->from + (64 - (uintptr_t)arrays->from % 64);
+    return arrays->from != NULL;
 }
 
 #define START Arrays a; PyObject *o[MOST]; (void)self
@@ -1526,6 +1604,32 @@ static PyObject *py_boxed(PyObject *self, PyObject *args)
     return done(&a, Py_NewRef(Py_None));
 }
 
+static PyObject *py_with_target(PyObject *self, PyObject *args)
+{
+    START;
+    Py_ssize_t d;
+    if (!PyArg_ParseTuple(args, "OOOn", &o[0], &o[1], &o[2], &d))
+        return NULL;
+    if (!take(&a, o, "ddD") || !fits(&a, 0 < d && d < WIDEST && N(0) == N(1) * d &&
+                                             N(2) == N(1) * (d + 1), 1))
+        return FAILED;
+    UNLOCKED(with_target(a.at[0], N(1), d, a.at[1], a.at[2]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
+static PyObject *py_some_columns(PyObject *self, PyObject *args)
+{
+    START;
+    Py_ssize_t d;
+    if (!PyArg_ParseTuple(args, "OOOn", &o[0], &o[1], &o[2], &d))
+        return NULL;
+    if (!take(&a, o, "diD") || !fits(&a, d > 0 && N(0) % d == 0 && N(2) == N(0) / d * N(1) &&
+                                             columns_fit(a.at[1], N(1), d), 1))
+        return FAILED;
+    UNLOCKED(some_columns(a.at[0], N(0) / d, d, N(1), a.at[1], a.at[2]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
 static PyObject *py_nearest(PyObject *self, PyObject *args)
 {
     START;
@@ -1561,21 +1665,26 @@ static PyObject *py_coordinates(PyObject *self, PyObject *args)
     START;
     double step, ordinary;
     Py_ssize_t found, width, columns;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOnndd", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6],
-                          &o[7], &width, &columns, &step, &ordinary))
+    Line l;
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOnndd(dddddd)", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5],
+                          &o[6], &o[7], &o[8], &width, &columns, &step, &ordinary, &l.low, &l.high,
+                          &l.center, &l.unit, &l.radius, &l.tiny))
         return NULL;
-    if (!take(&a, o, "ddddddDI"))
+    if (!take(&a, o, "dddddddDI"))
         return FAILED;
     int lengths = N(1) > 0 && N(2) == N(1) && N(4) > 0 && N(3) == 2 * N(4) * N(1) &&
                   (N(5) == 0 || N(5) == 2 * N(1)) && width >= N(1) && columns >= N(4) &&
                   width <= WIDEST && columns <= WIDEST && N(0) % width == 0 &&
-                  N(6) == N(0) / width * columns && N(7) >= N(0) / width;
-    if (!fits(&a, lengths, lengths ? width + N(1) + columns : 1))
+                  (N(6) == 0 || (N(6) == columns && width > N(1))) &&
+                  N(7) == N(0) / width * columns && N(8) >= N(0) / width;
+    Py_ssize_t scratch = N(1) > columns ? N(1) : columns;
+    if (!fits(&a, lengths, lengths ? width + scratch + columns : 1))
         return FAILED;
     double *w = a.work, *low = w + width * LINE;
     UNLOCKED(found = coordinates(a.at[0], N(0) / width, width, N(1), N(4), columns, a.at[1],
                                  a.at[2], a.at[3], a.at[4], N(5) ? a.at[5] : NULL, step, ordinary,
-                                 w, low, low + N(1) * LINE, a.at[6], a.at[7]))
+                                 N(6) ? a.at[6] : NULL, l, w, low, low + scratch * LINE, a.at[7],
+                                 a.at[8]))
     return done(&a, PyLong_FromSsize_t(found));
 }
 
@@ -1622,6 +1731,8 @@ static PyMethodDef methods[] = {
     {"pair_sums", py_pair_sums, METH_VARARGS, NULL},
     {"span_sums", py_span_sums, METH_VARARGS, NULL},
     {"boxed", py_boxed, METH_VARARGS, NULL},
+    {"with_target", py_with_target, METH_VARARGS, NULL},
+    {"some_columns", py_some_columns, METH_VARARGS, NULL},
     {"nearest", py_nearest, METH_VARARGS, NULL},
     {"labels", py_labels, METH_VARARGS, NULL},
     {"coordinates", py_coordinates, METH_VARARGS, NULL},

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from skdp.mechanisms import finite_rows
+from skdp.mechanisms import _compiled, finite_rows
 from skdp.readers._columns import Columns
 from skdp.readers._labels import are_labels, is_missing
 from skdp.readers._raw import TableError, kept, library, refuse_masked, schema_of
@@ -240,6 +240,22 @@ class PairRows(BatchRows):
         return len(table), (kept(table), kept(target)) if keep else (table, target)
 
 
+def with_target(table, target):
+    """Return rows of floats whose last entry is the target, NaN if it is not finite.
+
+    **Privacy**: each row by itself, alike with compiled loops and without.
+    """
+    rows = np.empty((len(target), table.shape[1] + 1))
+    if _compiled.loops is not None and table.dtype == target.dtype == np.float64:
+        for part, x in _compiled.plain_parts(table):
+            y = _compiled.plain(target[part])
+            _compiled.loops.with_target(x, y, rows[part], x.shape[1])
+        return rows
+    rows[:, :-1] = table
+    rows[:, -1] = np.where(np.isfinite(target), target, np.nan)
+    return rows
+
+
 class TargetRows(MappedRows):
     """Rows of floats whose last column is the target: what a release reads.
 
@@ -295,11 +311,9 @@ class TargetRows(MappedRows):
         return ~is_missing(target) if target.dtype == object else np.isfinite(target)
 
     def _mapped(self, block):
-        rows = np.empty((len(block), self.n_features))
-        rows[:, :-1] = block.table if self._columns is None else self._columns(block.table)
+        table = block.table if self._columns is None else self._columns(block.table)
         target = block.target if self._target is None else self._target(block.target)
-        rows[:, -1] = np.where(np.isfinite(target), target, np.nan)
-        return rows
+        return with_target(table, target)
 
     def take(self, indices):
         """Return the rows at ``indices`` as a float64 array."""

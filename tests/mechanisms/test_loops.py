@@ -19,14 +19,15 @@ from skdp.kernel._bins import LogBins, OctaveCells, UniformCells
 from skdp.kernel._bounded import BoundedSums, BoxedSquares, Powers, pair_sums, short_pairs
 from skdp.kernel._clusters import Nearest
 from skdp.kernel._columns import ColumnBins, ColumnCells, EdgeCells
-from skdp.kernel._coordinates import Design, FeatureBox, Frame
-from skdp.kernel._gradients import LogitStep
+from skdp.kernel._coordinates import Design, FeatureBox, Frame, SomeColumns
+from skdp.kernel._gradients import LineGradients, LogitStep
 from skdp.kernel._lattice import nearest
 from skdp.kernel._ranks import Thresholds
 from skdp.kernel._views import Boxed, InBox
 from skdp.mechanisms import _compiled, ball_rows, ball_sum, finite_rows, gram_sum, row_norms
 from skdp.mechanisms._norms import products
 from skdp.readers import ArrayRows
+from skdp.readers._target import with_target
 from skdp.sensitivity._cells import Grid, Job, Wanted, counted_cells, with_entries
 
 pytestmark = pytest.mark.skipif(_compiled.loops is None, reason="no compiler has built them")
@@ -364,10 +365,26 @@ def test_coordinates(X, k, seed):
     frame = Frame(np.where(np.arange(d - 1) % 2, rng.normal(), 0.0), unit[:-1], A[:, :-1], None)
     low = np.where(rng.random(d - 1) < 0.3, -np.inf, -0.0)
     for edges in (np.stack([low, low + 7.5]), np.tile([[-np.inf], [np.inf]], d - 1)):
-        same(lambda edges=edges: Design(frame, edges, bool(k % 2))(X))
+        design = Design(frame, edges, bool(k % 2))
+        same(lambda design=design: design(X))
+        b, ends = rng.normal(size=design.dims), np.array([-5.0, np.inf])
+        for radius in (None, 1e-300, 2.0):
+            line = LineGradients(design, b * 10.0**100, 0.5, 3.0, ends, radius)
+            same(lambda line=line: line(X))
         with np.errstate(all="ignore"):  # what is beside the features decides that a row is there
             gone = Design(frame, edges, True)(np.column_stack([X[:, :-1], X[:, 0] + np.inf]))
         assert np.isnan(gone).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(X=tables(), data=st.data())
+def test_columns_of_rows_and_their_target(X, data):
+    d = X.shape[1]
+    columns = data.draw(st.lists(st.integers(0, d - 1), min_size=1, unique=True))
+    same(lambda: SomeColumns(np.array(columns))(X))
+    y = data.draw(arrays(np.float64, len(X), elements=ENTRIES))
+    for target in (y, y[::-1], y > 0, np.arange(len(X))):
+        same(lambda target=target: with_target(X, target))
 
 
 @settings(max_examples=60, deadline=None)
@@ -424,6 +441,16 @@ def test_lengths_that_do_not_fit_are_refused_and_nothing_is_read():
         columns, starts = np.array([3]), np.array([0, 1])
         zeros = np.zeros(1)
         _compiled.loops.ranks(x, columns, starts, zeros, zeros, zeros, np.zeros(1, int), 3, 0, 0)
+    with pytest.raises(ValueError, match="other lengths"):
+        _compiled.loops.some_columns(x, np.array([3]), np.empty((4, 1)), 3)
+    with pytest.raises(ValueError, match="other lengths"):
+        _compiled.loops.some_columns(x, np.array([2]), np.empty((3, 1)), 3)
+    with pytest.raises(ValueError, match="other lengths"):
+        _compiled.loops.with_target(x, np.zeros(4), np.empty((4, 3)), 3)
+    for b, width in ((few, 2), (one, 3)):  # coefficients of other rows, or no target
+        of = np.zeros(width), np.ones(width), np.zeros(2 * width), np.ones(1), np.empty(0), b
+        with pytest.raises(ValueError, match="other lengths"):
+            _compiled.loops.coordinates(x, *of, np.empty((4, 3)), numbers, 3, 3, 1, 2, (0.0,) * 6)
     with pytest.raises(ValueError, match="other lengths"):  # a table that ends before its scores
         fields = (few, few, few, np.zeros(9), np.zeros(6, dtype=np.int64), numbers)
         ends = (1.0, 4.0, 2.0, 1.0, 0.0, 1.0), (8.0, 1.0, 9.0), (2.0, 4.0, 2.0)
