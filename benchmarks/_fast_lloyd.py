@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances_argmin_min
 
 from skdp.accounting import gaussian_mu
-from skdp.cluster._lloyd_run import spread_points
+from skdp.cluster._refine import spread_points
 
 __all__ = ["fast_lloyd"]
 

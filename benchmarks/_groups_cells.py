@@ -10,7 +10,7 @@ from skdp import FriendlyCoreKMeans, MarginalReleaser, PrivateCovariance, Privat
 from skdp.accounting import Plan
 from skdp.base import Budget
 from skdp.gate._curator import make_curator
-from skdp.kernel._persons import persons_table
+from skdp.kernel._parts import persons_table
 from skdp.mechanisms import make_entropy
 from skdp.readers._persons import Persons
 from skdp.table._groups import CAP_STEPS, release_contribution_bound

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from skdp.accounting import Budget
-from skdp.kernel.applied._entry_scores import COUNT, PRODUCT, ROW, SCORE, SQUARE
+from skdp.kernel.applied._scores import COUNT, PRODUCT, ROW, SCORE, SQUARE
 from skdp.stats import _tests
 from skdp.stats._association import pair_result
 from skdp.stats._laws import GroupSums

@@ -112,8 +112,8 @@ def _cost(X, centers):
 
 def friendly_tuples_and_lloyd(X, cell, truth, rng):
     """Run the paper's algorithm with a public ball; raise if the parts do not agree."""
-    from skdp.cluster._lloyd_run import lloyd_step
     from skdp.cluster._locate import LocatedBall
+    from skdp.cluster._refine import lloyd_step
     from skdp.cluster.friendly import (
         friendly_centers,
         friendly_road_steps,

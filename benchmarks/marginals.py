@@ -51,7 +51,7 @@ from skdp.marginals._release import (
     replace_one_factor,
 )
 from skdp.marginals._residuals import Measurement, all_subsets, tables_of, workload_layout
-from skdp.marginals.published._parities import from_parities, uniform_shares
+from skdp.marginals.published._relaxation import from_parities, uniform_shares
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
 

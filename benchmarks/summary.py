@@ -23,8 +23,8 @@ from _harness import print_table, write_json
 from tables_as_they_are import tables
 
 from skdp import PrivateSummary
+from skdp.columns._ranks import excess_strategy
 from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning, UselessReleaseWarning
-from skdp.scales._strategy import excess_strategy
 
 DEFAULT_JSON = Path(__file__).parent / "results" / "summary.json"
 ROWS, NUMBERS, DATES, TEXTS, TRUTHS = 10_000, 180, 40, 50, 30

@@ -54,10 +54,10 @@ from skdp.preprocessing import PrivateTargetEncoder as PrivateTargetEncoder
 from skdp.preprocessing import PublicFit as PublicFit
 from skdp.preprocessing import RowMap as RowMap
 from skdp.preprocessing import SensitivityPreprocessor as SensitivityPreprocessor
-from skdp.show._versions import show_versions as show_versions
 from skdp.summary import PrivateSummary as PrivateSummary
 from skdp.utils._config import config_context as config_context
 from skdp.utils._config import get_config as get_config
 from skdp.utils._config import set_config as set_config
+from skdp.utils._config import show_versions as show_versions
 
 __version__: str

@@ -9,11 +9,11 @@ import sklearn
 from sklearn.utils import check_array
 
 from skdp._private_part import SCHEMA
-from skdp.contracts._contract import Rows, target_of
-from skdp.gate._budget_allocation import BudgetAllocation
+from skdp.contracts import Rows, target_of
+from skdp.gate._accountant import BudgetAllocation
 from skdp.gate._parallel import parallel_sessions
 from skdp.kernel._log import Log
-from skdp.kernel._persons import persons_table
+from skdp.kernel._parts import persons_table
 from skdp.kernel._plain import refuse
 from skdp.kernel._table import Table, made_table
 from skdp.readers._persons import Persons

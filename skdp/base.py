@@ -4,6 +4,7 @@ Write a subclass of :class:`PrivateEstimator` with a ``plan`` and a ``_release``
 building blocks below, and let :func:`skdp.audit.check_private_estimator` try to break it.
 """
 
+from skdp._private_part import Local
 from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.gate._curator import Curator, Release
@@ -14,7 +15,6 @@ from skdp.kernel._table import Noisy, Table
 from skdp.mechanisms import ball_rows, ball_sum, box_rows, finite_rows, gram_sum, row_norms
 from skdp.readers import ArrayRows, map_merge, weighed_sum
 from skdp.scales import clipped_sum, count_rows
-from skdp.utils._private_state import Local
 
 __all__ = [
     "ArrayRows",

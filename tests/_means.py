@@ -4,7 +4,7 @@ import numpy as np
 
 from skdp.base import Budget, Plan, PrivateEstimator, Step, finite_rows, map_merge
 from skdp.kernel._table import Table, annex
-from skdp.table._target import Selection, coded_classes, coded_columns
+from skdp.table._levels import Selection, coded_classes, coded_columns
 
 GRID = 2**12
 

@@ -152,7 +152,7 @@ class BoundedCentroids(ClassifierMixin, _Bounded):
         self.random_state, self.ledger = random_state, ledger
 
     def _release(self, rows, curator):
-        from skdp.table._target import coded_classes
+        from skdp.table._levels import coded_classes
 
         classes, table = coded_classes(Table(rows, curator), self.classes)
         sums = ClassSums(self.n_features_in_, len(classes), self.bound)

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, StandardScaler
 
 from skdp import PrivateMean
-from skdp.contracts._contract import BoundedStatistic, Contract, Core, Released, Rows, contract_of
+from skdp.contracts import BoundedStatistic, Contract, Core, Released, Rows, contract_of
 
 
 def test_kinds_form_an_order():

@@ -15,8 +15,8 @@ from skdp import (
     PrivateRidge,
 )
 from skdp.kernel import _cells
-from skdp.kernel._persons import present_rows
-from skdp.mechanisms._weighed import of_persons
+from skdp.kernel._parts import present_rows
+from skdp.mechanisms._exact import of_persons
 from skdp.readers._ids import persons_of
 from skdp.readers._persons import GRAIN
 from skdp.table._groups import GROUP_COUNT, grouped_plan

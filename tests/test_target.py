@@ -21,7 +21,7 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.audit._transcript import CannedCurator
 from skdp.exceptions import BudgetExceeded, LowAccuracyWarning, PlanError
 from skdp.kernel._table import Table, annex
-from skdp.table._target import Coding, Selection, coded_classes, coded_columns
+from skdp.table._levels import Coding, Selection, coded_classes, coded_columns
 from tests._curators import canned, check_replay
 from tests._means import ClassCounts, MixedCounts, TargetMean
 

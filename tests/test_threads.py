@@ -23,8 +23,7 @@ from skdp import (
     PrivateMedian,
     PrivatePCA,
 )
-from skdp.cluster.friendly._oracles import kmeans_oracle, pca_oracle
-from skdp.cluster.friendly._parts import part_tuples
+from skdp.cluster.friendly._parts import kmeans_oracle, part_tuples, pca_oracle
 from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.readers import ArrayRows

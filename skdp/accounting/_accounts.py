@@ -19,12 +19,11 @@ from contextlib import suppress
 from fractions import Fraction
 from numbers import Integral
 
-from skdp.accounting._budget import FAILURE_PART, Budget
+from skdp.accounting._budget import FAILURE_PART, Budget, compose_basic, gaussian_price, lines_of
 from skdp.accounting._composition import group_epsilon, group_privacy
 from skdp.accounting._conversions import pure_to_gdp
 from skdp.accounting._gaussian import gaussian_epsilon
 from skdp.accounting._ledger_file import OF_GROUPS, UNCLAIMED
-from skdp.accounting._nearly_gaussian import compose_basic, gaussian_price, lines_of
 from skdp.mechanisms._exact import SMALLEST_NORMAL, as_fraction, exact, sqrt_down, sqrt_up
 from skdp.show._ledger import (
     LARGEST,

@@ -11,16 +11,16 @@ from skdp.additive._cycles import CYCLE_STEPS
 from skdp.additive._rules import BINS_OF_FEW, ROW_COUNT, rule_of_terms, share_of_labels
 from skdp.additive._terms_display import TermsDisplay
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.estimator._weights_mixin import WeightsMixin
+from skdp.estimator._mixins import WeightsMixin
 from skdp.kernel._cells import Held, cell_numbers
+from skdp.kernel._lattice import Targets
 from skdp.kernel._sums import Count
-from skdp.kernel._views import Targets
 from skdp.readers._calendar import Dated
 from skdp.readers._columns import has_text, read_columns
 from skdp.scales._bins import bin_steps, find_bins
 from skdp.scales._column_noise import check_confidence
+from skdp.table._levels import Coding, Selection, coded_columns
 from skdp.table._schema import numbers_of_dates
-from skdp.table._target import Coding, Selection, coded_columns
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._renamed import Renamed
 

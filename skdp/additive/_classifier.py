@@ -6,8 +6,8 @@ from sklearn.base import ClassifierMixin
 
 from skdp.accounting import Budget, Plan
 from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
-from skdp.additive._classes import CLASS_STEPS, count_classes, fit_classes, prior_model
 from skdp.additive._cycles import Model
+from skdp.additive._fit import CLASS_STEPS, count_classes, fit_classes, prior_model
 from skdp.additive._rules import (
     BINS,
     BINS_OF_CLASSES,
@@ -19,10 +19,9 @@ from skdp.additive._rules import (
 )
 from skdp.kernel._cells import n_cells
 from skdp.kernel._terms import Logistic
-from skdp.location._public import column_ranges
 from skdp.table._batched import AccuracyMixin, by_tables
-from skdp.table._target import Selection, coded_classes
-from skdp.utils._numbers import stores_parameters
+from skdp.table._levels import Selection, coded_classes
+from skdp.utils._numbers import column_ranges, stores_parameters
 
 NO_CLASSES = (
     "this model has found no class of y, so that it cannot predict any. Fit again with `classes`, "

@@ -10,9 +10,9 @@ from skdp.accounting import Step
 from skdp.kernel._terms import FeatureCells, ResidualSum, TermScores
 
 MOST_RELEASES = 10**6  # features times cycles
-CELL_COUNTS = Step("cell counts", at_most=0.1, of=(FeatureCells,))
+CELLS_COUNTED = Step("cell counts", at_most=0.1, of=(FeatureCells,))
 GRADIENTS = Step("gradients", times=MOST_RELEASES, of=(ResidualSum,))
-CYCLE_STEPS = CELL_COUNTS, GRADIENTS
+CYCLE_STEPS = CELLS_COUNTED, GRADIENTS
 LARGEST = 2**40  # of an entry of a table, in steps of a score: far beyond any that counts
 MOST = 4.0  # units of a score that a step of released curvature moves
 KEPT = 0.3  # of the weight of curvatures from cycle to cycle: they change with the scores
@@ -99,7 +99,7 @@ class Model:
 def counted_cells(cells, *, share, floor):
     """Release the number of rows in every cell of every feature, at least ``floor`` sd."""
     sizes = cells.shape.sizes
-    told = cells.ask(FeatureCells(sizes), CELL_COUNTS, share=share)
+    told = cells.ask(FeatureCells(sizes), CELLS_COUNTED, share=share)
     counts = np.maximum(told.value.astype(float), floor * told.scale)
     return np.split(counts, np.cumsum(sizes)[:-1])
 

@@ -7,21 +7,19 @@ from sklearn.base import RegressorMixin
 
 from skdp.accounting import Budget, Plan
 from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
-from skdp.additive._linear_part import (
+from skdp.additive._fit import NUMBER_STEPS, fit_numbers, known_mean
+from skdp.additive._place import (
+    TargetScale,
+    count_targets,
     find_straight,
     fitted_line,
     has_enough_rows_for_line,
     linear_contribution,
-    straight_plan,
-)
-from skdp.additive._numbers import NUMBER_STEPS, fit_numbers, known_mean
-from skdp.additive._place import (
-    TargetScale,
-    count_targets,
     mean_alone,
     place_events,
     place_steps,
     release_target_scale,
+    straight_plan,
     target_place,
 )
 from skdp.additive._rules import (
@@ -33,10 +31,9 @@ from skdp.additive._rules import (
     cycles_of,
 )
 from skdp.kernel._terms import Clipped
-from skdp.location._public import column_ranges
 from skdp.table._batched import ExplainedVarianceMixin, by_tables
-from skdp.table._target import Selection
-from skdp.utils._numbers import stores_parameters
+from skdp.table._levels import Selection
+from skdp.utils._numbers import column_ranges, stores_parameters
 from skdp.utils._renamed import Renamed
 
 LARGEST = 1e300  # of a term, and of a prediction

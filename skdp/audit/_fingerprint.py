@@ -16,8 +16,8 @@ from hashlib import blake2b
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skdp._private_part import Local
 from skdp.accounting import PrivacyLedger
-from skdp.utils._private_state import Local
 
 EXACT = (bool, int, Fraction)
 ATOMS = (type(None), *EXACT, float, complex, str, bytes, type(Ellipsis))

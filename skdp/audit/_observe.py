@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
+from skdp._private_part import Local
 from skdp.audit._draw import Sample
 from skdp.audit._fingerprint import fingerprint, kept_elsewhere, state
 from skdp.audit._process import watched
@@ -25,7 +26,6 @@ from skdp.exceptions import (
 )
 from skdp.gate._curator import replaced_curator
 from skdp.utils._config import config_context
-from skdp.utils._private_state import Local
 from skdp.utils._renamed import Renamed
 
 UNASKED = ("fit", "partial_fit", "plan", "plot", "set_")  # methods that are no view of a fit

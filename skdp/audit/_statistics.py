@@ -11,10 +11,10 @@ import numpy as np
 from skdp.accounting import Budget
 from skdp.audit._draw import AuditRandom
 from skdp.audit._observe import audited_clone, recorded_fit, require, small
-from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._plain import registered
 from skdp.kernel._statistic import Choice, Offer, Shape
 from skdp.kernel._table import Table, replaced_table
+from skdp.kernel._totals import decoded, encoded
 from skdp.readers._persons import unweighted_rows
 
 BOUNDS = {"squared_l2", "l1", "l2", "sensitivity", "bound", "bounds"}

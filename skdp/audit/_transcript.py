@@ -11,7 +11,7 @@ from skdp.audit._process import NameAnswer, Record, RowAnswer
 from skdp.exceptions import AuditFailure
 from skdp.gate._curator import Curator
 from skdp.mechanisms import RowKeys, make_entropy
-from skdp.mechanisms._weighed import unit_of
+from skdp.mechanisms._exact import unit_of
 
 # --- how far two matrices are apart, for audits
 

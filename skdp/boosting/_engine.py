@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.additive._classes import calibrated, link_of, prior_model
 from skdp.additive._cycles import (
     KEPT,
     MOST,
@@ -16,7 +15,14 @@ from skdp.additive._cycles import (
     false_alarm_bound,
     run_cycle,
 )
-from skdp.additive._numbers import move_to_mean, next_radius, release_lengths
+from skdp.additive._fit import (
+    calibrated,
+    link_of,
+    move_to_mean,
+    next_radius,
+    prior_model,
+    release_lengths,
+)
 from skdp.additive._rules import (
     CELL_COUNTS,
     FLOOR_OF_CLASSES,
@@ -26,8 +32,7 @@ from skdp.additive._rules import (
     numbers_first,
     share_of_look,
 )
-from skdp.boosting._pairs import Spike, disjoint_groups, pair_of
-from skdp.boosting._rules import (
+from skdp.boosting._pairs import (
     AT_ONCE,
     FIRST,
     FIRST_CYCLES,
@@ -38,7 +43,10 @@ from skdp.boosting._rules import (
     SCOUTS,
     STAYS,
     UNLIKELY_PAIR,
+    Spike,
+    disjoint_groups,
     most_features,
+    pair_of,
     parts_of_tables,
     sides,
 )

@@ -1,4 +1,4 @@
-"""What groups cost: one fit, and the selection of their names if these are not public."""
+"""What groups cost: one fit, a selection of their names, and how many a person counts in."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -6,11 +6,22 @@ from fractions import Fraction
 from sklearn.base import clone
 
 from skdp.accounting import Budget, Plan, Step, mixed_budget, part_of
-from skdp.by_group._levels_per_person import COUNTS_SHARE, LEVEL_COUNTS, MOST_LEVELS
-from skdp.contracts._contract import Rows
+from skdp.contracts import Rows
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import PlanError
-from skdp.gate._budget_allocation import BudgetAllocation
+from skdp.gate._accountant import BudgetAllocation
+from skdp.kernel._parts import PersonsWithMore
+
+CAPS = 1, 2, 3, 4, 6, 8, 12, 16, 24, 32  # a bisection asks for four of them at most
+MOST_LEVELS = CAPS[-1]
+COUNTS = 5  # one of all persons, and the bisection
+COUNTS_SHARE = Fraction(1, 20)
+LEVEL_COUNTS = Step(
+    "levels per group", at_most=COUNTS_SHARE / COUNTS, times=COUNTS, of=(PersonsWithMore,)
+)
+FEW = 0.05  # of the persons may have more levels than count
+CLEAR = 2.0  # noise scales: fewer persons are not told from none
+SAID = "groups: a person counts in levels_per_group_ levels, as many as 95 % of the persons have"
 
 GROUPS, LEVELS, NAMES = "groups", "levels", "names"  # labels of steps
 LEVELS_SHARE = Fraction(1, 10)
@@ -42,6 +53,28 @@ NO_DELTA = (
     "with delta=0 levels must be given: to find them privately is to publish what occurs, which "
     "may fail and so needs a delta. Pass them, or a delta well below 1 / (number of rows)."
 )
+
+
+def enough_levels(table, levels):
+    """Release a number of levels that few persons have more of.
+
+    Notes
+    -----
+    **Privacy** (add or remove one person): each count moves by one; which one is asked depends on
+    the answers before.
+    """
+    if not levels:
+        return 1
+    persons = table.persons_by_levels(levels)
+    told = persons.ask(PersonsWithMore(), LEVEL_COUNTS)
+    few = max(FEW * float(told.value[0]), CLEAR * told.scale)
+    low, high = 0, len(CAPS) - 1
+    while low < high:
+        middle = (low + high) // 2
+        more = persons.ask(PersonsWithMore(CAPS[middle]), LEVEL_COUNTS)
+        low, high = (low, middle) if more.value[0] <= few else (middle + 1, high)
+    table.decide(SAID)
+    return min(CAPS[low], len(levels))
 
 
 def allocate_budget(group_by):

@@ -14,18 +14,27 @@ from skdp._unread import side_by_side
 from skdp.accounting import part_of
 from skdp.by_group._keys import (
     Keys,
+    RoutesRows,
     levels_as_keys,
     listed,
     merged,
     ordered,
     places_of,
 )
-from skdp.by_group._levels_per_person import MOST_LEVELS, enough_levels
-from skdp.by_group._plan import GROUPS, LEVELS, LEVELS_SHARE, NAMES, allocate_budget, planned
-from skdp.by_group._predict import RoutesRows
+from skdp.by_group._plan import (
+    GROUPS,
+    LEVELS,
+    LEVELS_SHARE,
+    MOST_LEVELS,
+    NAMES,
+    allocate_budget,
+    enough_levels,
+    planned,
+)
 from skdp.by_group._rows import GroupedRows, GroupViews, numbered, of_columns
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import COLUMNS, lines_of, long_format, n_values
+from skdp.exceptions import PlanError
 from skdp.readers import ArrayRows
 from skdp.readers._tables import Tables, tables_of
 from skdp.table._batched import with_current_config
@@ -38,6 +47,9 @@ from skdp.utils._config import config_context
 from skdp.utils._numbers import stores_parameters
 
 NOBODY = "no group exceeds the noise. Pass levels=[...] if they are public, or use a larger epsilon"
+
+ALONE = "by= is for a fit of its own. Inside another estimator use PrivateGroupBy({name}(...), by)."
+KEPT = "privacy_report_", "n_features_in_", "feature_names_in_"
 
 
 class PrivateGroupBy(RoutesRows, PrivateEstimator):
@@ -341,3 +353,31 @@ def _found(table):
     budget = part_of(table.budget, LEVELS_SHARE, "gdp")
     found = table.child(LEVELS, LEVELS_SHARE, budget=budget).keys(share=1, label=NAMES, event=NAMES)
     return merged(ordered(dict.fromkeys(found)))
+
+
+class SplitMixin:
+    """Mixin of estimators that fit groups by :class:`skdp.PrivateGroupBy` if ``by`` is given."""
+
+    _by_constraints: dict = {
+        "by": [str, Integral, "array-like", None],
+        "levels": ["array-like", None],
+    }
+
+    def _split(self):
+        """Return the PrivateGroupBy of clones of this estimator."""
+        if self._is_granted():
+            raise PlanError(ALONE.format(name=type(self).__name__))
+        own = "by", "levels", "epsilon", "delta", "random_state", "ledger"
+        return PrivateGroupBy(
+            clone(self).set_params(by=None, levels=None, ledger=None, random_state=None),
+            **{name: getattr(self, name) for name in own},
+        )
+
+    def _fit_split(self, X, y, groups):
+        """Fit the PrivateGroupBy and return it; attributes of other fits are gone."""
+        self._validate_params()
+        fitted = self._split().fit(X, y, groups=groups)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            del vars(self)[name]
+        vars(self).update({name: value for name, value in vars(fitted).items() if name in KEPT})
+        return fitted

@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.estimator._weights_mixin import WeightsMixin
+from skdp._private_part import Local
+from skdp.estimator._mixins import WeightsMixin
 from skdp.kernel._plain import public
 from skdp.kernel._statistic import Rule
 from skdp.mechanisms import finite_rows
@@ -14,7 +15,6 @@ from skdp.readers._calendar import Dated
 from skdp.table._batched import apply_batched, sum_of_pieces, transforms_pieces
 from skdp.table._groups import GroupRule, rows_alone
 from skdp.table._schema import numbers_of_dates
-from skdp.utils._private_state import Local
 from skdp.utils._threads import one_blas_thread
 
 SIGNAL = 190.0  # persons of a cluster times mu: below, some tables lose clusters

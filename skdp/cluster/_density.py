@@ -7,10 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.cluster._lloyd_run import ball_points
 from skdp.cluster._locate import LOCATE_STEPS
 from skdp.cluster._outlying_groups import FLAT, PLACES_STEPS, SEARCH_STEPS, search_cells
-from skdp.cluster._refine import CLUSTERS, MOST_STEPS, REFINE_STEPS, refine
+from skdp.cluster._refine import CLUSTERS, MOST_STEPS, REFINE_STEPS, ball_points, refine
 from skdp.cluster._shrunken_centers import NoisyLloydStep, cluster_sums, posterior_counts, refined
 from skdp.cluster._split_merge import LOOK_STEPS, release_split_merge, split_merge_is_useful
 from skdp.cluster._synopsis import (
@@ -25,9 +24,9 @@ from skdp.cluster._synopsis import (
     to_data,
     weighted_kmeans,
 )
-from skdp.kernel._ball_cover import LIMIT, BallCover, LocatedBall, bounded
 from skdp.kernel._cluster_sums import ClusterTotals, SecondMoments
 from skdp.kernel._clusters import InPlaces, Nearest, NearestLifted
+from skdp.kernel._lattice import LIMIT, BallCover, LocatedBall, bounded
 
 MOMENTS = Step("second moments", at_most=Fraction(1, 5), of=(SecondMoments,))
 STEPS, GROWTH = 6, 1.7  # of the shares from step to step

@@ -6,16 +6,14 @@ from numbers import Integral, Real
 from skdp.accounting import Budget, Plan
 from skdp.cluster._base import CentersMixin, LocalLabels, public_centers, rule_of_clusters
 from skdp.cluster._density import DENSITY_STEPS, density_road
-from skdp.cluster._locate import LOCATE_STEPS
-from skdp.cluster._number import cost_curve, number_in_places
+from skdp.cluster._locate import LOCATE_STEPS, PublicBoundsMixin
 from skdp.cluster._outlying_groups import PLACES_STEPS, release_ball_cover
-from skdp.cluster._public_ball import PublicBoundsMixin
 from skdp.cluster._refine import MOST_STEPS, REFINE_STEPS, refine
+from skdp.cluster._synopsis import cost_curve, number_in_places
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import annex
 from skdp.utils._compat import Interval, StrOptions
-from skdp.utils._numbers import stores_parameters
-from skdp.utils._public import public_seed
+from skdp.utils._numbers import public_seed, stores_parameters
 from skdp.utils._renamed import Renamed
 
 STARTS = 30  # of k-means on released cells

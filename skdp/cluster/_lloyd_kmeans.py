@@ -8,15 +8,13 @@ import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.cluster._base import CentersMixin, LocalLabels, public_centers, rule_of_clusters
-from skdp.cluster._lloyd_run import equal_step, lloyd_run
-from skdp.cluster._locate import BINS, LOCATE_STEPS, UNSEEN, locate, read_scale
-from skdp.cluster._public_ball import PublicBoundsMixin
+from skdp.cluster._locate import BINS, LOCATE_STEPS, UNSEEN, PublicBoundsMixin, locate, read_scale
+from skdp.cluster._refine import equal_step, lloyd_run
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.kernel._ball_cover import DROP, LARGEST, SMALLEST, LocatedBall
+from skdp.kernel._lattice import DROP, LARGEST, SMALLEST, LocatedBall
 from skdp.kernel._sums import BallSum, Count, Distances
 from skdp.utils._compat import Interval, StrOptions
-from skdp.utils._numbers import stores_parameters
-from skdp.utils._public import public_seed
+from skdp.utils._numbers import public_seed, stores_parameters
 from skdp.utils._renamed import Renamed
 
 FAINTEST = Fraction(1, 2**30)  # of epsilon, for every step and column

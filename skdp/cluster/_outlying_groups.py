@@ -11,12 +11,13 @@ from skdp.accounting import Step
 from skdp.cluster._locate import (
     BINS,
     find_subspace,
+    joining_cost,
+    merged,
     release_located_ball,
     release_refined_ball,
     significant_bins,
     whole_space,
 )
-from skdp.cluster._public_ball import joining_cost, merged
 from skdp.cluster._shrunken_centers import CERTAIN
 from skdp.cluster._synopsis import (
     WeightedCells,
@@ -27,12 +28,19 @@ from skdp.cluster._synopsis import (
     weighted_kmeans,
 )
 from skdp.cluster._tree import refine_tree, schedule
-from skdp.kernel._ball_cover import DROP, FARTHEST, LARGEST, BallCover, LocatedBall, bounded
 from skdp.kernel._cluster_sums import LocatedGram
 from skdp.kernel._clusters import GridCells, PlaceCells
-from skdp.kernel._lattice import Subspace
+from skdp.kernel._lattice import (
+    DROP,
+    FARTHEST,
+    LARGEST,
+    BallCover,
+    Beyond,
+    LocatedBall,
+    Subspace,
+    bounded,
+)
 from skdp.kernel._sums import BallSum, Distances
-from skdp.kernel._views import Beyond
 
 # --- the search of one set of rows for its clusters, by counts alone
 

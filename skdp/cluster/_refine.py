@@ -1,23 +1,50 @@
-"""Noisy Lloyd steps in all coordinates, every cluster with a clip radius of its own."""
+"""Noisy Lloyd steps: from public centres in one ball, and of clusters with a clip radius each."""
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
+from scipy.special import ndtri
 
 from skdp.accounting import Step
-from skdp.cluster._shrunken_centers import NoisyLloydStep, cluster_sums, refined
-from skdp.cluster._synopsis import to_data, to_units
-from skdp.kernel._ball_cover import LIMIT
+from skdp.accounting._plan import release_mechanism
+from skdp.cluster._shrunken_centers import NoisyLloydStep, cluster_sums, in_table, refined
+from skdp.cluster._synopsis import inside, public_kmeans, to_data, to_units
 from skdp.kernel._bins import LogBins
 from skdp.kernel._cluster_sums import ClusterTotals
 from skdp.kernel._clusters import Nearest, Reaches
-from skdp.scales._significance import KEPT_BIN, significant_tail
+from skdp.kernel._lattice import LIMIT
+from skdp.scales._column_noise import KEPT_BIN, significant_tail
+from skdp.utils._numbers import public_words
 
 BINS = LogBins(4, -8, 4)  # distances in units of the located radius
 SYNOPSIS_LEAF = 3.0  # noise sds: lighter leaves, far away, would blow up the radius
 CANDIDATES = 30
 SKEW, BIAS = 0.3, 0.6  # part of the length clipped off that is taken for bias
+
+MOST_STEPS = 12
+RADII = Step("radii", times=MOST_STEPS, of=(Reaches,))
+CLUSTERS = Step("clusters", times=MOST_STEPS, of=(ClusterTotals,))
+REFINE_STEPS = RADII, CLUSTERS
+ADAPTIVE = 300.0  # noise sds of a cluster from which steps are cheap: go on until they are small
+LOW = 60.0  # below, one step in many columns
+EXPLORE = 0.04  # part of the budget of a step that is not the last
+SETTLED = 0.003  # of the radius: a centre that moved by less has arrived
+RADII_SHARE = 0.06
+GROWTH = 1.85  # of the shares from step to step
+PULLED, WIDER = 0.6, 4.0  # a mean residual so long, in radii: the rows lie beyond the ball
+FARTHER = 1.25, 2.0  # radii, in few and many columns, to which squared distances are clipped
+TINY = 2.0**-20  # smallest clip radius, in located radii
+
+COUNT_WEIGHT = 0.5  # of a count beside a row of unit length
+SURE, ALIVE = 2.0, 3.0  # noise sds of a count: to move a centre, to have rows at all
+STAYED = (
+    "some centers did not move in the last step: their rows do not exceed the noise. Use more "
+    "rows, a larger epsilon or fewer clusters"
+)
+
+SAMPLE = 128  # points per centre
 
 
 def radii_from_cells(synopsis, centres, *, noise):
@@ -94,21 +121,6 @@ def _balanced(w, variance):
     excess = np.maximum(middle - edges[:, None], 0) @ w / total
     loss = np.square(BIAS * excess) + variance * np.square(edges / total)
     return float(edges[np.argmin(loss)]) if w.any() else 1.0
-
-
-MOST_STEPS = 12
-RADII = Step("radii", times=MOST_STEPS, of=(Reaches,))
-CLUSTERS = Step("clusters", times=MOST_STEPS, of=(ClusterTotals,))
-REFINE_STEPS = RADII, CLUSTERS
-ADAPTIVE = 300.0  # noise sds of a cluster from which steps are cheap: go on until they are small
-LOW = 60.0  # below, one step in many columns
-EXPLORE = 0.04  # part of the budget of a step that is not the last
-SETTLED = 0.003  # of the radius: a centre that moved by less has arrived
-RADII_SHARE = 0.06
-GROWTH = 1.85  # of the shares from step to step
-PULLED, WIDER = 0.6, 4.0  # a mean residual so long, in radii: the rows lie beyond the ball
-FARTHER = 1.25, 2.0  # radii, in few and many columns, to which squared distances are clipped
-TINY = 2.0**-20  # smallest clip radius, in located radii
 
 
 def refine(
@@ -250,3 +262,95 @@ def _shrunk(y, variance, W):
     tau = max(float(np.mean(np.square(outside[moved]).sum(axis=1) / (d - p) - v)), 0.0)
     outside[moved] *= (tau / np.maximum(tau + v, 1e-300))[:, None]
     return inside + outside
+
+
+def equal_step(budget, n_steps):
+    """Return the planned step of each of ``n_steps`` equal steps."""
+    mechanism = release_mechanism(budget)
+    return Step("step", mechanism, Fraction(1, n_steps), n_steps, of=(ClusterTotals,))
+
+
+def lloyd_run(table, located, n_clusters, init, *, n_steps, seed=0):
+    """Release centres by equal steps with everything that is left of the budget.
+
+    Shapes: init (n_clusters, d); centers (n_clusters, d).
+
+    Notes
+    -----
+    **Privacy**: that of :func:`skdp.cluster._shrunken_centers.cluster_sums`, step by step. What
+    follows from a step, and where a cluster without rows starts again, is computed from releases
+    and public numbers.
+    """
+    d, share = table.n_features, Fraction(table.remaining / n_steps)
+    planned = equal_step(table.budget, n_steps)
+    y = to_units(located, _start(located, init, n_clusters, d, seed))
+    radii = np.full(n_clusters, max(0.25, n_clusters ** (-1 / d)))  # of even cells of the ball
+    for i in range(n_steps):
+        step = lloyd_step(table, located, y, radii, share=share, step=planned)
+        ends = step.y + step.moves
+        if i < n_steps - 2:
+            ends = _reseed_empty(ends, step.told, radii, "revival", i, seed)
+        centers = inside(located, to_data(located, ends))
+        y = to_units(located, centers)
+    if not step.gains.all():
+        table.doubt(STAYED)
+    return centers, *in_table(located, *step.inertia(y))
+
+
+def lloyd_step(table, located, y, radii, *, share, step):
+    """Take one private step of Lloyd: every centre moves to the noisy mean of its rows.
+
+    A centre stays if its rows do not stand out, or if noise would carry it beyond its radius.
+    """
+    d = y.shape[1]
+    pure = table.budget.measure == "pure"
+    told = cluster_sums(
+        table,
+        Nearest(located, y),
+        to_data(located, y),
+        radii=radii * located.radius,
+        weight=COUNT_WEIGHT * (math.sqrt(d) if pure else 1),
+        share=share,
+        step=step,
+    ).scaled(radii.max())
+    counts = np.maximum(told.counts, 1.0)
+    sure = told.counts > SURE * told.count_sd
+    sure &= told.sum_sd * math.sqrt(d) < radii * counts
+    gains = sure.astype(np.float64)[:, None] * np.ones(d)
+    return NoisyLloydStep(y, gains * told.sums / counts[:, None], gains, counts, told)
+
+
+def _start(located, init, k, d, seed):
+    if not isinstance(init, str):
+        return to_data(located, to_units(located, init))
+    points = spread_points(k, d, seed) if init == "spread" else ball_points(k, d, init, seed)
+    return to_data(located, points)
+
+
+def _reseed_empty(y, told, radii, *key):
+    """Put a centre without rows beside that of a large cluster, the more the larger first."""
+    lost = np.flatnonzero(told.counts < ALIVE * told.count_sd)
+    large = np.argsort(-told.counts, kind="stable")[: len(lost)]
+    y, offsets = y.copy(), ball_points(*y.shape, *key)
+    for j, i in zip(lost, large, strict=True):
+        if told.counts[i] >= ALIVE * told.count_sd:
+            y[j] = y[i] + offsets[j] * radii[i] / math.sqrt(2)
+    return y
+
+
+def ball_points(n, d, *key):
+    """Return n public uniform points of the unit ball, shape (n, d), a function of ``key``."""
+    words = public_words(n * (d + 1), *key)
+    uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    length, direction = uniform[:n] ** (1 / d), ndtri(uniform[n:]).reshape(n, d)
+    return direction * (length / np.sqrt(np.square(direction).sum(axis=1)))[:, None]
+
+
+@lru_cache(maxsize=16)
+def spread_points(k, d, seed=0):
+    """Return k points spread evenly over the unit ball: centres of k-means of a uniform sample.
+
+    Shapes: points (k, d).
+    """
+    sample = ball_points(k * SAMPLE, d, "ball", seed)
+    return public_kmeans(sample, k, seed=seed)[0]

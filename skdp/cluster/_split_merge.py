@@ -9,11 +9,10 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.cluster._refine import BINS
 from skdp.cluster._synopsis import inside, public_kmeans, to_data, to_units
-from skdp.kernel._ball_cover import bounded
 from skdp.kernel._cluster_sums import COUNT, GAIN_BITS, MEAN, Gain, LineMoments
 from skdp.kernel._clusters import LineCells, Nearest, Reaches
-from skdp.scales._column_noise import onto_simplex
-from skdp.scales._significance import KEPT_BIN, significant_tail
+from skdp.kernel._lattice import bounded
+from skdp.scales._column_noise import KEPT_BIN, onto_simplex, significant_tail
 
 LOOKS, LOOK_PART = 4, Fraction(12, 100)
 LEAST = 300.0  # noise sds of a cluster that is worth a second look

@@ -11,8 +11,7 @@ from scipy.special import ndtri
 
 from skdp.cluster._synopsis import ReleaseRequest, WeightedCells, weighted_kmeans
 from skdp.kernel._clusters import Grid, GridCells
-from skdp.scales._column_noise import onto_simplex
-from skdp.scales._significance import CLUSTER_BLOCKS, CLUSTER_WINDOWS
+from skdp.scales._column_noise import CLUSTER_BLOCKS, CLUSTER_WINDOWS, onto_simplex
 
 KEEP = 2.5  # noise sds above which a cell is kept
 MOST_OPEN = 20000

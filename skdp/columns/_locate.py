@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._interval_refinement import ZOOM, CentralInterval, release_refined_intervals
 from skdp.columns._magnitude_histogram import (
     COLUMNS,
+    ZOOM,
+    CentralInterval,
     OctaveEnds,
     look_again,
     octaves_around,
     release_magnitude_histograms,
+    release_refined_intervals,
 )
 from skdp.columns._tail import ALONE, SEVERAL, Squares, mean_square, read_tail
 from skdp.kernel._columns import ColumnCells

@@ -8,12 +8,11 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.columns._magnitude_histogram import ENDS, first_ranks, is_significant, whole_line
 from skdp.columns._rank_column import NEWTON, RankColumn
+from skdp.columns._ranks import excess_strategy
 from skdp.columns._ranks_read import estimate, spread
 from skdp.kernel._columns import ColumnCells, EdgeCells, WeighedCells
 from skdp.mechanisms._exact import exact
-from skdp.scales._column_noise import ColumnNoise, with_law
-from skdp.scales._significance import QUANTILE_AGAIN
-from skdp.scales._strategy import excess_strategy
+from skdp.scales._column_noise import QUANTILE_AGAIN, ColumnNoise, with_law
 
 # Shares of octaves, at least and at most; of many columns, of which those are looked at again, by
 # themselves, that are not seen: with .06, .1 and .15 at most 90, 88 and 88 % of the columns of one

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.scales._significance import COLUMN_TOP
+from skdp.scales._column_noise import COLUMN_TOP
 
 DEAR = 8.0  # octaves above the bulk from which on a false top is so rare as not to count
 POWERS = np.concatenate([np.linspace(0.8, 4, 33), np.geomspace(4.2, 60, 24)])

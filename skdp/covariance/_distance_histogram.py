@@ -9,7 +9,7 @@ from skdp.columns._magnitude_histogram import is_significant
 from skdp.kernel._friends import RingColumns, RingEntries, SparseRing
 from skdp.kernel._sums import Distances as DistanceCells
 from skdp.kernel._sums import LengthsNear
-from skdp.kernel.pairs._ring import RING_SQUARED
+from skdp.kernel._totals import RING_SQUARED
 from skdp.location._clip import Clip, Distances, Tail, joined
 from skdp.scales import LogBins, top_scale
 

@@ -19,12 +19,11 @@ from skdp.covariance._release import (
 )
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import annex
-from skdp.location._public import bounds_vectors
 from skdp.scales._column_noise import check_confidence
 from skdp.table._batched import apply_batched, mean_of_pieces
 from skdp.table._groups import GroupRule
 from skdp.utils._compat import Interval, StrOptions
-from skdp.utils._numbers import stores_parameters
+from skdp.utils._numbers import bounds_vectors, stores_parameters
 from skdp.utils._renamed import Renamed
 
 SIGNAL = 200.0  # persons times mu, for each column

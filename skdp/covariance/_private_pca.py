@@ -8,18 +8,17 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skdp.accounting import Budget
-from skdp.contracts._contract import Contract, Rows
+from skdp.contracts import Contract, Rows
 from skdp.covariance._engine import covariance_plan, private_covariance
 from skdp.covariance._private_covariance import rule_of_matrix
 from skdp.covariance._release import bounded_covariance, bounded_plan, checked_bounds
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._plain import public, refuse
 from skdp.kernel._statistic import RowMap
-from skdp.location._public import bounds_vectors
 from skdp.table._batched import MeanScoreMixin, apply_batched, transforms_pieces
 from skdp.table._schema import later_rows
 from skdp.utils._compat import Interval, RealNotInt
-from skdp.utils._numbers import stores_parameters
+from skdp.utils._numbers import bounds_vectors, stores_parameters
 
 ROWS = 8192  # per block of a product
 

@@ -9,8 +9,8 @@ from scipy.special import ndtri
 
 from skdp.accounting import Plan, Step
 from skdp.kernel._sums import BallProducts, BallTotal, BoxProducts
-from skdp.location._public import bounds_vectors
 from skdp.mechanisms import box_rows
+from skdp.utils._numbers import bounds_vectors
 
 FLOOR = 1e-3  # least eigenvalue, in units of the largest: no direction is answered with zero
 LEVELS = 32

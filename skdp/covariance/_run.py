@@ -19,11 +19,11 @@ from skdp.covariance._distance_histogram import (
 )
 from skdp.covariance._release import CLEAR, CovarianceRelease, denoised, floored, release_moments
 from skdp.kernel._coordinates import Frame
-from skdp.kernel._keyed_rows import MOST_ENTRIES
 from skdp.kernel._sums import BallProducts, BallTotal, Count, Distances, LengthsNear
 from skdp.kernel._table import Table
-from skdp.location._counted import ROW_COUNT
+from skdp.kernel._totals import HELD_ENTRIES
 from skdp.location._mean import private_mean
+from skdp.location._release import ROW_COUNT
 
 # --- frames of a covariance moved, turned and reduced: computed from released numbers alone
 
@@ -149,7 +149,7 @@ class CovarianceRun:
         """Find the scales of the columns, unless they are known, and a centre."""
         ring = math.sqrt(5 * self.d) / self.mu
         wanted = max(1000.0, 2500 * ring)
-        size = max(1000.0, min(wanted, MOST_ENTRIES / self.d))
+        size = max(1000.0, min(wanted, HELD_ENTRIES / self.d))
         sample = self.table.sample(size, self.n)
         if self.start is None:
             share = max(

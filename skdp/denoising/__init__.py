@@ -5,9 +5,13 @@ from skdp.denoising._base import Denoiser, Noise, Rule
 from skdp.denoising._bayes import BayesDenoiser
 from skdp.denoising._graph_denoisers import GraphWaveletDenoiser, TrendFilterDenoiser
 from skdp.denoising._histogram import PrivateHistogram
-from skdp.denoising._intervals import confidence_ball, coordinate_interval, linear_interval
 from skdp.denoising._shrinkers import JamesSteinDenoiser, SoftThresholdDenoiser
-from skdp.denoising._vector import HistogramDisplay
+from skdp.denoising._vector import (
+    HistogramDisplay,
+    confidence_ball,
+    coordinate_interval,
+    linear_interval,
+)
 
 __all__ = [
     "AutoDenoiser",

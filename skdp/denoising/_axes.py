@@ -13,7 +13,7 @@ from skdp.kernel._histograms import Cells
 from skdp.kernel._ranks import KeyRanks
 from skdp.kernel._sums import Count
 from skdp.scales import LogBins, read_scale
-from skdp.scales._clipped import LEVELS, float_of_order
+from skdp.scales._log_histogram import LEVELS, float_of_order
 
 MOST_CELLS = 2**24
 LARGEST = 2.0**1020  # edges stay below, so that their differences are finite

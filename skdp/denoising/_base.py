@@ -25,7 +25,7 @@ from numpy.polynomial.laguerre import laggauss
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.contracts._contract import Contract, Released
+from skdp.contracts import Contract, Released
 from skdp.gate._curator import Release
 from skdp.utils._compat import Interval, StrOptions, fit_context
 from skdp.utils._numbers import PlainNumbers

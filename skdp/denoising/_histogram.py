@@ -21,9 +21,8 @@ from skdp.denoising._axes import (
     range_is_public,
     read_axes,
 )
-from skdp.denoising._intervals import count_interval
 from skdp.denoising._user_ids import with_exact_users
-from skdp.denoising._vector import HistogramDisplay, VectorMixin
+from skdp.denoising._vector import HistogramDisplay, VectorMixin, count_interval
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._histograms import (
     MOST_ROWS,

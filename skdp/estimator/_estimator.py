@@ -11,24 +11,31 @@ from numbers import Integral, Real
 from joblib import parallel_config
 from sklearn.base import BaseEstimator
 
-from skdp._private_part import guarded, unchanged
+from skdp._private_part import DropsPrivateState, guarded, unchanged
 from skdp.accounting import PrivacyLedger
-from skdp.contracts._contract import Contract, Released, Rows, doubts_around
-from skdp.estimator._fits_elsewhere import FitsElsewhere
-from skdp.estimator._planning_mixin import PlanningMixin
+from skdp.contracts import Contract, Released, Rows, doubts_around
+from skdp.estimator._mixins import FitsElsewhere
 from skdp.estimator._results import JudgedNumbers
 from skdp.exceptions import PlanError, SeededNoiseWarning
-from skdp.gate._budget_allocation import BudgetAllocation
+from skdp.gate._accountant import BudgetAllocation
 from skdp.gate._curator import make_curator
 from skdp.kernel._log import Log
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table, annex, made_table
 from skdp.kernel._totals import asked_first
 from skdp.mechanisms import make_entropy
-from skdp.table._groups import GroupRule, grouped_plan, read_groups, rows_of_groups, without_groups
+from skdp.planning._questions import PlanningMixin
+from skdp.table._groups import (
+    GroupRule,
+    grouped_plan,
+    read_groups,
+    rows_of_groups,
+    weighted_persons,
+    without_groups,
+    without_weights,
+)
 from skdp.table._schema import read_rows
 from skdp.table._supervised import read_with_target
-from skdp.table._weights import weighted_persons, without_weights
 from skdp.utils._compat import (
     CallbackSupportMixin,
     Hidden,
@@ -41,7 +48,6 @@ from skdp.utils._compat import (
 )
 from skdp.utils._config import get_config
 from skdp.utils._numbers import PlainNumbers
-from skdp.utils._private_state import DropsPrivateState
 from skdp.utils._progress import lines, tell
 from skdp.utils._renamed import Renamed
 from skdp.utils._threads import is_quiet
@@ -309,13 +315,8 @@ class PrivateEstimator(
             yield
 
     def _sk_visual_block_(self):
-        return VisualBlock(
-            "single",
-            self,
-            names=type(self).__name__,
-            name_caption=guarantee(self),
-            name_details=str(self),
-        )
+        details = {"name_caption": guarantee(self), "name_details": str(self)}
+        return VisualBlock("single", self, names=type(self).__name__, **details)
 
     def _grouped_plan(self):
         """Return the plan of a fit with groups."""

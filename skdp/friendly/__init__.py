@@ -11,8 +11,12 @@ from skdp.friendly._tuples import (
     friendly_tuples_plan,
     reorder,
 )
-from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._soft_core import h_index, soft_core_average, soft_core_sensitivity
+from skdp.kernel.pairs._distance import (
+    DistancePredicate,
+    h_index,
+    soft_core_average,
+    soft_core_sensitivity,
+)
 
 __all__ = [
     "DistancePredicate",

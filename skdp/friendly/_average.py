@@ -16,8 +16,7 @@ from skdp.friendly._core import (
 from skdp.friendly._diameter import diameter_radii, diameter_tests, find_diameter
 from skdp.friendly._filters import certain_count
 from skdp.friendly._match import bounds_distance
-from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._soft_core import CELLS, GRID_BITS, SPREAD, _grid_rows
+from skdp.kernel.pairs._distance import CELLS, GRID_BITS, SPREAD, DistancePredicate, _grid_rows
 from skdp.mechanisms._exact import exact, sqrt_up
 from skdp.mechanisms._norms import as_table
 from skdp.readers import ArrayRows

@@ -4,17 +4,17 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp._private_part import Local
 from skdp.accounting import Step
 from skdp.friendly._filters import group_bits, group_friends, group_size, noisy_filter, tail_margin
 from skdp.friendly._match import bounds_distance
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
-from skdp.kernel.pairs._public_numbers import whole
+from skdp.kernel.pairs._distance import whole
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import exact, log_of
 from skdp.mechanisms._norms import as_table
 from skdp.readers import ArrayRows, map_merge
-from skdp.utils._private_state import Local
 
 MOST_UNSAMPLED = 20_000  # rows; above, friends are counted in random groups
 COUNT = Fraction(1, 100)  # share

@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._public_numbers import real
+from skdp.kernel.pairs._distance import DistancePredicate, real
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import exact
 from skdp.mechanisms._norms import as_table

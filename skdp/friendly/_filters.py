@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtri_exp
 
-from skdp.kernel.pairs._public_numbers import real, whole
+from skdp.kernel.pairs._distance import real, whole
 from skdp.mechanisms._exact import exact, sqrt_up
 from skdp.readers._loop import threaded
 from skdp.readers._some_rows import takes

@@ -7,8 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from skdp.friendly._matching import aligned_squares, as_tuples, count_aligned
-from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._public_numbers import real
+from skdp.kernel.pairs._distance import DistancePredicate, real
 
 
 def bounds_distance(predicate):

@@ -13,9 +13,7 @@ from skdp.friendly._diameter import bisect_radii, diameter_radii, diameter_tests
 from skdp.friendly._filters import replace_one_filter
 from skdp.friendly._match import FusedMatch
 from skdp.friendly._matching import as_tuples
-from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._public_numbers import whole
-from skdp.kernel.pairs._soft_core import GRID_BITS, SPREAD, _grid_rows
+from skdp.kernel.pairs._distance import GRID_BITS, SPREAD, DistancePredicate, _grid_rows, whole
 from skdp.mechanisms._exact import exact, sqrt_up
 
 BEYOND = 2**62  # the number of no row

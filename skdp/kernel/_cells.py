@@ -6,10 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._keyed_rows import listed, numbering_of
 from skdp.kernel._plain import Checked, made_of, public, refuse, rising, whole, within
 from skdp.kernel._statistic import MOST_CELLS, RowMap
-from skdp.mechanisms._weighed import weighed
+from skdp.kernel._totals import listed, numbering_of
+from skdp.mechanisms._exact import weighed
 from skdp.readers import map_merge
 from skdp.readers._norm_weights import array_of, blocks_by_weight
 from skdp.readers._persons import each, times, without_weights

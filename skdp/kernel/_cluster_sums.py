@@ -7,9 +7,8 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._ball_cover import DROP, LIMIT, LocatedBall
 from skdp.kernel._clusters import Nearest, NearestLifted, by_label
-from skdp.kernel._lattice import CELLS, Directions, Lattice, projected
+from skdp.kernel._lattice import CELLS, DROP, LIMIT, Directions, Lattice, LocatedBall, projected
 from skdp.kernel._plain import Points, Vector, positive, public, refuse, within
 from skdp.kernel._statistic import Statistic
 from skdp.kernel._sums import BallProducts, room_bits

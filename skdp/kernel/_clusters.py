@@ -7,9 +7,8 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._ball_cover import BallCover, LocatedBall, lengths
 from skdp.kernel._bins import LogBins
-from skdp.kernel._lattice import Lattice, Subspace
+from skdp.kernel._lattice import BallCover, Lattice, LocatedBall, Subspace, lengths
 from skdp.kernel._plain import Points, Vector, made_of, once, public, refuse, whole, within
 from skdp.kernel._statistic import OneCell, Rule
 from skdp.mechanisms import ball_rows, finite_rows

@@ -13,11 +13,11 @@ from skdp.kernel._plain import ColumnTuple, once, public, refuse, within
 from skdp.kernel._sampled import Conditional, Members, OfSample
 from skdp.kernel._statistic import MOST_CELLS
 from skdp.kernel._sums import Count
-from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._ring import RING_SQUARED, ring_blocks
-from skdp.kernel.pairs._soft_core import (
+from skdp.kernel._totals import RING_SQUARED, ring_blocks
+from skdp.kernel.pairs._distance import (
     GRID_BITS,
     MOST_ROWS,
+    DistancePredicate,
     h_index,
     soft_core_average,
     soft_core_sensitivity,
@@ -25,6 +25,9 @@ from skdp.kernel.pairs._soft_core import (
 from skdp.mechanisms import row_norms
 from skdp.readers._loop import threaded
 from skdp.readers._persons import NoisyUnitCount
+
+FIRST_COUNT, SECOND_COUNT, H_INDEX = "first count", "second count", "h-index"  # planned events
+LEAST = 0.03  # of n_up rows: how far a core reaches beyond one half
 
 
 class OfRing(OfSample):
@@ -140,10 +143,6 @@ class SparseRing(OfSparse):
         counts = self.bins.column_counts(some[entries <= self.most])
         counts[:, 0] = 0
         return counts
-
-
-FIRST_COUNT, SECOND_COUNT, H_INDEX = "first count", "second count", "h-index"  # planned events
-LEAST = 0.03  # of n_up rows: how far a core reaches beyond one half
 
 
 def _of_friends(x, name, sizes):

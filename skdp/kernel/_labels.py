@@ -17,9 +17,17 @@ from skdp.kernel._plain import (
 )
 from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, RowMap, Statistic
 from skdp.readers import ArrayRows, map_merge
-from skdp.readers._coded import LEVELS, CodedRows, Coding, has_entries
 from skdp.readers._columns import ColumnBlock, numbers_of
-from skdp.readers._labels import Known, count_labels, plain_label, sorted_keys
+from skdp.readers._labels import (
+    LEVELS,
+    CodedRows,
+    Coding,
+    Known,
+    count_labels,
+    has_entries,
+    plain_label,
+    sorted_keys,
+)
 from skdp.readers._persons import representatives_of, without_weights
 from skdp.readers._rows import MappedRows, take
 

@@ -1,19 +1,123 @@
-"""Rows as integer vectors on a released lattice: distances and projections without rounding."""
+"""Where rows lie: in balls, in boxes, and as integer vectors on a released lattice."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._ball_cover import DROP, LIMIT, BallCover, LocatedBall, lengths
-from skdp.kernel._plain import Checked, public, refuse
-from skdp.mechanisms import _compiled
+from skdp.kernel._bins import LogBins
+from skdp.kernel._coordinates import SomeColumns, boxed
+from skdp.kernel._plain import Checked, PerColumn, made_of, public, refuse, within
+from skdp.kernel._statistic import RowMap
+from skdp.mechanisms import _compiled, row_norms
 from skdp.mechanisms._rows import Ball
+from skdp.readers._rows import MappedRows, take
+
+DROP = 2.0  # rows beyond twice the reach are outliers: dropped, not clipped into a ring
+FARTHEST_REACH = 8.0  # largest reach, in radii
+LIMIT = DROP * FARTHEST_REACH  # radii from the centre within which kept rows and centres lie
+SMALLEST, LARGEST = 2.0**-1000, 2.0**1000
+FARTHEST = 2.0**300  # radii of the first ball, beyond which there are no common coordinates
 
 BITS = 24  # squared distances of lattice points stay below 2^52
 UNIT = 2.0**BITS / LIMIT  # lattice steps per radius
 CELLS = 2**16
 MOST = 2.0**300  # length of a direction
+ALONE = "rows of a view of fewer rows have no numbers, and no keys."
+
+
+@public
+class LocatedBall(Checked):
+    """Where the rows lie. Everything is released.
+
+    ``n_rows`` (at least 1) and ``n_sd``: noisy number of rows and the noise's standard deviation;
+    ``center`` (d,) and ``radius``: a ball that holds the bulk; ``typical``: about the median
+    distance from the centre; ``seen``: whether the radius stood out of the noise; ``reach``, from
+    1 to 8 radii: how far out rows still stand out of the noise. Beyond twice the reach they count
+    as outliers and are left out. ``box``: public bounds (low, high) to which rows are clipped.
+    """
+
+    n_rows: float
+    n_sd: float
+    center: PerColumn
+    radius: Annotated[float, within(0, LARGEST)]
+    typical: float
+    seen: bool = True
+    reach: float = 1.0
+    box: tuple | None = None
+
+    @property
+    def balls(self):
+        """The balls of all places: this one."""
+        return (self,)
+
+    @property
+    def kept(self):
+        """The distance from the centre beyond which rows are left out."""
+        return DROP * self.reach * self.radius
+
+    def view(self, p):
+        """Return centre and radius of a place in units of the radius: 0 and 1."""
+        return 0.0, 1.0
+
+    def units(self, y):
+        """Return for every centre the radius of its place, in radii, shape (k,): ones."""
+        return np.ones(len(y))
+
+
+def lengths(y):
+    """Return the lengths of vectors; squares of integers would wrap."""
+    return np.sqrt(np.square(y, dtype=np.float64).sum(axis=-1))
+
+
+def bounded(points):
+    """Return finite points: what overflows becomes the largest float."""
+    return np.nan_to_num(points)
+
+
+@public
+class BallCover(Checked):
+    """Balls that hold disjoint sets of rows: a row belongs to the first that keeps it.
+
+    Everything is released. Coordinates are those of the first ball, as far as floats go. Stands in
+    for a :class:`LocatedBall` wherever clusters are refined.
+    """
+
+    balls: Annotated[tuple, "m", made_of(LocatedBall)]
+    # noisy number of all rows, with the standard deviation of its noise
+    n_rows: float
+    n_sd: float
+
+    @property
+    def center(self):
+        """Origin of the common coordinates, shape (d,)."""
+        return self.balls[0].center
+
+    @property
+    def radius(self):
+        """Unit of the common coordinates."""
+        return self.balls[0].radius
+
+    def view(self, p):
+        """Return centre and radius of a place in common coordinates: numbers with squares."""
+        ball = self.balls[p]
+        center = np.clip(bounded((ball.center - self.center) / self.radius), -FARTHEST, FARTHEST)
+        return center, min(float(bounded(ball.radius / self.radius)), FARTHEST)
+
+    def seen_from(self, p, y):
+        """Return points in units of the radius of a place, seen from its centre."""
+        center, radius = self.view(p)
+        return (y - center) / radius
+
+    def owners(self, y):
+        """Return for every point the place that would keep it, else the nearest in its radii."""
+        z = [np.sqrt(np.square(self.seen_from(p, y)).sum(axis=1)) for p in range(len(self.balls))]
+        keeps = np.array([r <= b.kept / b.radius for r, b in zip(z, self.balls, strict=True)])
+        return np.where(keeps.any(axis=0), keeps.argmax(axis=0), np.argmin(z, axis=0))
+
+    def units(self, y):
+        """Return for every centre the radius of its place in common coordinates, shape (k,)."""
+        return np.array([self.view(p)[1] for p in range(len(self.balls))])[self.owners(y)]
 
 
 @dataclass(frozen=True)
@@ -174,3 +278,122 @@ def projected(Q, W):
     """
     step = lengths(W.T).max() * 2.0 ** (BITS - 52)
     return (Q @ np.rint(W / step)) * (step / UNIT)
+
+
+@public
+class Boxed(RowMap):
+    """Every column clipped to ``center`` +- ``radius`` and scaled to [-1, 1].
+
+    **Privacy**: entry by entry. A row that holds NaN or infinity becomes NaN: it stays absent.
+    """
+
+    center: PerColumn
+    radius: PerColumn
+    kind = "numbers"
+
+    def __call__(self, block):
+        """Return the rows of a block in the box."""
+        ends = np.ones(block.shape[1])
+        return boxed(block, -ends, ends, self.center, self.radius)
+
+
+@public
+class TheseColumns(SomeColumns):
+    """Some columns of every row: a gap in another is none here.
+
+    **Privacy**: entry by entry.
+    """
+
+    def __call__(self, block):
+        """Return the columns, shape (n, dims)."""
+        return np.asarray(block[:, self.columns], dtype=np.float64)
+
+
+class ChosenRows(MappedRows):
+    """The rows of a table that ``keep`` keeps, each by itself: neighbours stay neighbours."""
+
+    leaves_out = True
+
+    def __init__(self, rows, keep):
+        super().__init__(rows)
+        self._keep = keep
+
+    def _mapped(self, block):
+        return block[self._keep(block)]
+
+    def map_merge(self, statistic, merge, beside=None):
+        if beside is not None:
+            raise TypeError(ALONE)
+        return super().map_merge(statistic, merge)
+
+    def weighed_sum(self, statistic, beside=None):
+        if beside is not None:
+            raise TypeError(ALONE)
+        return super().weighed_sum(statistic)
+
+
+@public
+class Beyond(RowMap):
+    """The rows whose distance from a point is in a range of bins, and that no place keeps.
+
+    **Privacy**: each row decides by itself whether it is in the view.
+    """
+
+    center: PerColumn
+    bins: LogBins
+    # first and last bin
+    low: int
+    high: int
+    places: BallCover
+
+    def over(self, rows):
+        return ChosenRows(rows, self.keeps)
+
+    @np.errstate(all="ignore")
+    def keeps(self, block):
+        """Return which rows of a block are in the view."""
+        index = self.bins.index(row_norms(block, center=self.center))
+        inside = (index >= self.low) & (index <= self.high)
+        return inside & (Lattice(self.places).places(block) < 0)
+
+
+@public
+class InBox(RowMap):
+    """Rows whose entries are clipped to bounds ``low`` and ``high``.
+
+    **Privacy**: entry by entry. NaN and infinity become NaN, no bound: a row that holds them stays
+    absent.
+    """
+
+    low: PerColumn
+    high: PerColumn
+
+    def __call__(self, block):
+        """Return the rows of a block in the box."""
+        return boxed(block, self.low, self.high, entries=True)
+
+
+@public
+class Targets(RowMap):
+    """The target of every row, one column: NaN for a row that is absent."""
+
+    ones: bool = False  # show a one in the place of every target: labels are no numbers
+
+    def over(self, rows):
+        return TargetColumn(rows, self.ones)
+
+
+class TargetColumn(MappedRows):
+    """What :class:`Targets` shows of TargetRows."""
+
+    def __init__(self, rows, ones):
+        super().__init__(rows.joined)
+        self.n_features, self._there, self._ones = 1, rows.present, ones
+
+    def _mapped(self, block):
+        target = np.where(self._there(block), 1.0 if self._ones else block.target, np.nan)
+        return target.astype(np.float64)[:, None]
+
+    def take(self, indices):
+        """Return the targets at ``indices`` as a float64 array."""
+        return super().take(indices) if self.random_access else take(self, indices)

@@ -8,8 +8,7 @@ from typing import Annotated
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from skdp.kernel._ball_cover import BallCover, LocatedBall
-from skdp.kernel._lattice import BITS, UNIT, Lattice
+from skdp.kernel._lattice import BITS, UNIT, BallCover, Lattice, LocatedBall
 from skdp.kernel._plain import Checked, made_of, positive, public, refuse, within
 from skdp.kernel._statistic import Statistic, grid_bits
 from skdp.mechanisms._norms import fold

@@ -20,8 +20,7 @@ from skdp.kernel._plain import (
 )
 from skdp.kernel._statistic import Choice, OnePerColumn, Statistic
 from skdp.mechanisms import _compiled, finite_rows
-from skdp.readers._levels import order_of_floats, places
-from skdp.readers._loop import strips
+from skdp.readers._loop import order_of_floats, places, strips
 
 PARTS = 1000  # quantiles are searched at thousandths
 MOST_WORTH = 2.0**60  # scores are integers of 64 bits

@@ -5,14 +5,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from skdp.kernel._keyed_rows import limit_of
 from skdp.kernel._plain import Checked, public, refuse, tame
 from skdp.kernel._statistic import Statistic
 from skdp.kernel._table import Table
+from skdp.kernel._totals import limit_of, ring_order
 from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._ring import ring_order
 from skdp.mechanisms import finite_rows
-from skdp.mechanisms._weighed import of_persons
+from skdp.mechanisms._exact import of_persons
 from skdp.readers import ArrayRows, map_merge
 from skdp.readers._persons import SampledRows, representatives_of
 

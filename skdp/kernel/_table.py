@@ -7,14 +7,13 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from skdp.kernel._keyed_rows import keyed_rows, numbering_of
+from skdp._private_part import Local
 from skdp.kernel._labels import names_of
 from skdp.kernel._log import Log, Noisy
 from skdp.kernel._plain import checked, refuse
 from skdp.kernel._statistic import Choice, Offer, RowMap, Rule, Shape, Statistic
-from skdp.kernel._totals import levels_of, sets_of, totals
+from skdp.kernel._totals import keyed_rows, levels_of, numbering_of, sets_of, totals
 from skdp.readers._persons import representatives_of, unweighted_rows
-from skdp.utils._private_state import Local
 
 _replacement = ContextVar("skdp_table", default=None)
 

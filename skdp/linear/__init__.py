@@ -1,7 +1,6 @@
 """Linear models under differential privacy, without bounds on the data."""
 
-from skdp.linear._private_linear_regression import PrivateLinearRegression
 from skdp.linear._private_logistic_regression import PrivateLogisticRegression
-from skdp.linear._private_ridge import PrivateRidge
+from skdp.linear._private_ridge import PrivateLinearRegression, PrivateRidge
 
 __all__ = ["PrivateLinearRegression", "PrivateLogisticRegression", "PrivateRidge"]

@@ -9,16 +9,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.accounting import Budget
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.estimator._mixins import WeightsMixin
 from skdp.estimator._results import ResultsMixin
-from skdp.estimator._weights_mixin import WeightsMixin
-from skdp.linear._coefficients import coefficients, from_least_squares, spread
-from skdp.linear._least_squares import ends, named
+from skdp.linear._front import coefficients, from_least_squares, spread
 from skdp.linear._line import line_plan, private_line
-from skdp.location._public import known_ranges
+from skdp.linear._newton import ends, named
 from skdp.scales._column_noise import check_confidence, check_sampling, noise_quantile
 from skdp.table._batched import ExplainedVarianceMixin, apply_batched
 from skdp.table._groups import GroupRule
 from skdp.table._schema import numbers_of_dates
+from skdp.utils._numbers import known_ranges
 from skdp.utils._renamed import Renamed
 
 LARGEST = 1e300  # of a prediction

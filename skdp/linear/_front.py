@@ -1,4 +1,4 @@
-"""What a linear model finds out first: places, units and directions of the columns."""
+"""What a linear model finds out first, places and units of columns, and its line in these units."""
 
 import math
 from dataclasses import dataclass, replace
@@ -9,15 +9,14 @@ from skdp.accounting import Step
 from skdp.covariance._distance_histogram import release_distance_histogram
 from skdp.covariance._engine import covariance_plan
 from skdp.covariance._release import release_moments
-from skdp.covariance._run import MOST_ENTRIES, CovarianceRun, DrawnRows, identity_frame
+from skdp.covariance._run import HELD_ENTRIES, CovarianceRun, DrawnRows, identity_frame
 from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import FeatureBox, SomeColumns
 from skdp.kernel._sums import BallProducts, Distances
 from skdp.location._clip import joined
-from skdp.location._counted import RowCount
-from skdp.scales._column_noise import noise_sum_quantile
-from skdp.scales._significance import COARSE, RANGE, farthest_window
+from skdp.location._release import RowCount
+from skdp.scales._column_noise import COARSE, RANGE, farthest_window, noise_sum_quantile
 
 LEVERAGE = 0.005  # part of the rows that have less weight than the others
 SIZES = 0.002, 0.02  # least and largest share of a histogram of norms
@@ -36,6 +35,22 @@ BEYOND = 4.0  # times the edge of the highest cell that stands out: tails go on
 LEAST = 4.0  # units that a range reaches at least, on either side
 FAR = 1.3  # units of root mean square above which a unit is too small
 MIDDLE = 0.7  # of an octave, in root mean square, the upper edge is 1
+
+TARGET = 0.005, 0.03  # least and largest share
+TARGET_RANGE = Step("target range", at_most=TARGET[1], of=(ColumnBins,))
+CELLS, PER_OCTAVE, FINE = LogBins(8, low=-5, high=40), 8, 57  # fine up to 4 units, then octaves
+HIDDEN = 0.0005, 0.005  # parts of the rows that are to stand out, and that have to
+CLEAR = 4.0  # standard deviations that stand out
+
+COARSE_SCALES = Step("octaves", at_most=0.25, of=(ColumnBins,))
+RING = 20.0  # standard deviations of a histogram of differences that a table must have in rows
+RING_SHARE = 0.12
+AROUND_ZERO = LogBins(1, low=-60, high=60)
+COARSE_WIDTHS = 1, 2, 3, 4, 6, 8
+MOST = 0.75  # part of the rows that a column shows
+REACH = 4.0  # units to which rows are clipped
+
+LOST = 2.0**-10  # of a column, in directions that were dropped: rounding is far smaller
 
 
 @dataclass(frozen=True)
@@ -62,7 +77,7 @@ class FeaturePreprocessing:
         box = table.map(FeatureBox(np.stack([self.low, self.high])))
         run = CovarianceRun(box, assume_centered=not fit_intercept)
         run.n, run.n_sd, run.frame = self.count.n, self.count.sd, self.frame
-        size = min(2500 * math.sqrt(5 * run.d) / run.mu, MOST_ENTRIES / run.d)
+        size = min(2500 * math.sqrt(5 * run.d) / run.mu, HELD_ENTRIES / run.d)
         sample = box.sample(max(1000.0, size), self.count.n)
         run.sample = DrawnRows(sample, sample.n)
         run.whiten()
@@ -181,13 +196,6 @@ def _read(counts, sd, n):
     return edges[-1], math.sqrt(seen @ np.square(MIDDLE * edges) / n)
 
 
-TARGET = 0.005, 0.03  # least and largest share
-TARGET_RANGE = Step("target range", at_most=TARGET[1], of=(ColumnBins,))
-CELLS, PER_OCTAVE, FINE = LogBins(8, low=-5, high=40), 8, 57  # fine up to 4 units, then octaves
-HIDDEN = 0.0005, 0.005  # parts of the rows that are to stand out, and that have to
-CLEAR = 4.0  # standard deviations that stand out
-
-
 def release_target_range(table, center, unit, *, n):
     """Release a range that holds what is visible of the target."""
     wanted = CLEAR / (HIDDEN[0] * n * table.budget.mu)
@@ -208,15 +216,6 @@ def release_target_range(table, center, unit, *, n):
 def _top(counts, edges, sd):
     top = _last_visible(counts, sd)
     return float(edges[top]) * (1 if top < FINE else BEYOND)
-
-
-COARSE_SCALES = Step("octaves", at_most=0.25, of=(ColumnBins,))
-RING = 20.0  # standard deviations of a histogram of differences that a table must have in rows
-RING_SHARE = 0.12
-AROUND_ZERO = LogBins(1, low=-60, high=60)
-COARSE_WIDTHS = 1, 2, 3, 4, 6, 8
-MOST = 0.75  # part of the rows that a column shows
-REACH = 4.0  # units to which rows are clipped
 
 
 def is_small(d, n, mu):
@@ -268,3 +267,61 @@ def _place(counts, sd, n):
             wide = np.square(high[chosen] - low[chosen]) / 12
             return center, math.sqrt(weights @ (np.square(middle - center) + wide))
     return 0.0, 0.0
+
+
+def coefficients(line, n_features):
+    """Return slopes and an intercept, and the standard deviations of their errors."""
+    if line.design is None:
+        values = np.append(np.zeros(n_features), line.center)
+        sd = np.append(np.full(n_features, np.inf), np.sqrt(line.covariance[0, 0]))
+        return values, sd, np.full(n_features + 1, np.inf)
+    with np.errstate(all="ignore"):
+        T = _in_units(line, n_features)
+        values = T @ line.b
+        values[-1] += line.center
+        noise, sampling = (
+            np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", T, C, T), 0.0))
+            for C in (line.covariance, line.sampling)
+        )
+    noise[_unsupported_slopes(line)] = sampling[_unsupported_slopes(line)] = np.inf
+    return np.nan_to_num(values), *(np.nan_to_num(sd, posinf=np.inf) for sd in (noise, sampling))
+
+
+def from_least_squares(line, n_features):
+    """Return how far least squares are from slopes and intercept, as far as it was released."""
+    if line.squares is None or not line.squares.told:
+        nothing = np.full(n_features + 1, np.inf)
+        return np.zeros(n_features + 1), nothing, nothing, nothing
+    shift, *sizes = line.squares.beside(_in_units(line, n_features))
+    return shift, *(np.where(_unsupported_slopes(line), np.inf, size) for size in sizes)
+
+
+def spread(line):
+    """Return released units of the features, over that of the target: near standard deviations."""
+    return line.design.frame.unit / line.unit
+
+
+def unseen_columns(frame):
+    """Tell of which slopes nothing is told, as of a column that is not seen to vary.
+
+    Rows lie near the range of P. What a slope is alone, and not beside others, is told by rows
+    that move along its column: if that lies in the range, P A leaves it as it is.
+    """
+    lost = np.linalg.norm(np.eye(len(frame.unit)) - frame.P @ frame.A, axis=0)
+    return (lost > LOST) & (frame.dims < len(frame.unit))
+
+
+def _unsupported_slopes(line):
+    """Tell the same of slopes and the intercept, which a slope that is not told would move."""
+    still = unseen_columns(line.design.frame)
+    return np.append(still, still.any())
+
+
+def _in_units(line, n_features):
+    """Return the matrix that makes slopes, and an intercept less the centre, of coefficients."""
+    frame, unit = line.design.frame, line.unit
+    T = np.zeros((n_features + 1, line.design.dims))
+    T[:-1, : frame.dims] = frame.A.T * (unit / frame.unit)[:, None]
+    T[-1, : frame.dims] = -frame.center @ T[:-1, : frame.dims]
+    T[-1, frame.dims :] = unit
+    return np.nan_to_num(T)

@@ -20,7 +20,7 @@ from skdp.linear._front import (
     size_share,
     weighted_gram,
 )
-from skdp.linear._least_squares import (
+from skdp.linear._newton import (
     ALIGNED,
     LEAST_SQUARES_STEPS,
     SQUARES,
@@ -31,8 +31,8 @@ from skdp.linear._least_squares import (
     release_total,
 )
 from skdp.location._clip import Tail
-from skdp.location._counted import ROW_COUNT, release_count
 from skdp.location._mean import private_mean
+from skdp.location._release import ROW_COUNT, release_count
 
 # --- what is believed of the error of a model, and the gain of a step along its gradient
 

@@ -16,7 +16,6 @@ from skdp.kernel._gradients import (
     probabilities,
 )
 from skdp.kernel._terms import ClassCounts
-from skdp.linear._coefficients import unseen_columns
 from skdp.linear._front import (
     COARSE_SCALES,
     front_plan,
@@ -24,23 +23,27 @@ from skdp.linear._front import (
     release_coarse_preprocessing,
     release_preprocessing,
     size_share,
+    unseen_columns,
     weighted_gram,
 )
-from skdp.linear._least_squares import LEAST_SQUARES_STEPS, SQUARES, LeastSquares, least_squares
 from skdp.linear._newton import (
     CALIBRATION,
     GRADIENT,
     INTERCEPT,
     LARGEST,
+    LEAST_SQUARES_STEPS,
+    SQUARES,
     UNSETTLED,
+    LeastSquares,
     NewtonStep,
     ended,
     floored,
     inverse,
+    least_squares,
     release_step,
     share_of_last,
 )
-from skdp.location._counted import ROW_COUNT, RowCount, release_count
+from skdp.location._release import ROW_COUNT, RowCount, release_count
 
 GRAM = 0.15  # share of the Gram matrix, of what the front leaves
 GROWTH = 1.5  # of the shares from step to step

@@ -11,18 +11,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.accounting import Budget
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.estimator._mixins import WeightsMixin
 from skdp.estimator._results import ResultsMixin
-from skdp.estimator._weights_mixin import WeightsMixin
 from skdp.linear._base import rule_of_slopes
-from skdp.linear._least_squares import ends, named
 from skdp.linear._logit import logit_plan, private_logit
-from skdp.location._public import known_ranges
+from skdp.linear._newton import ends, named
 from skdp.scales._column_noise import check_confidence, check_sampling, noise_quantile
 from skdp.table._batched import AccuracyMixin, apply_batched
+from skdp.table._levels import Selection, coded_classes
 from skdp.table._schema import numbers_of_dates
-from skdp.table._target import Selection, coded_classes
 from skdp.utils._compat import Interval
-from skdp.utils._numbers import stores_parameters
+from skdp.utils._numbers import known_ranges, stores_parameters
 from skdp.utils._renamed import Renamed
 
 CLASSES = 0.05  # share of the search for classes

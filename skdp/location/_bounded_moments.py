@@ -10,10 +10,10 @@ from skdp.accounting._plan import release_mechanism
 from skdp.columns import bounded_moments
 from skdp.columns._ranks_read import two_sided
 from skdp.kernel._bounded import Bernstein, Powers
-from skdp.location._public import bounds_vectors
 from skdp.location._release import MeanRelease
 from skdp.scales._column_noise import check_sampling, check_strength, level_of_each, with_law
 from skdp.table._groups import GroupRule
+from skdp.utils._numbers import bounds_vectors
 
 FEW = (
     "too few rows to be told from the noise: the results are little more than the bounds. Use a "

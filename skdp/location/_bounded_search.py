@@ -12,19 +12,17 @@ from skdp.columns._tail import SURE
 from skdp.kernel._bins import UniformCells
 from skdp.kernel._bounded import BoundedSums
 from skdp.kernel._columns import ColumnCells, EdgeCells
-from skdp.kernel._views import InBox
+from skdp.kernel._lattice import InBox
 from skdp.location._bounded_moments import (
     AT_BOUND,
     doubt_clipped,
     moment_plan,
     release_columns,
 )
-from skdp.location._column_strategies import with_deviation
-from skdp.location._gaps import GAPS, gaps_show
-from skdp.location._public import bounds_vectors
+from skdp.location._column_strategies import GAPS, gaps_show, with_deviation
 from skdp.location._release import MeanRelease
-from skdp.scales._column_noise import ColumnNoise, column_budget
-from skdp.scales._significance import COARSE, windows_above
+from skdp.scales._column_noise import COARSE, ColumnNoise, column_budget, windows_above
+from skdp.utils._numbers import bounds_vectors
 
 N_CELLS = 40  # of the first look at a column between its bounds
 PAD = 2.0  # of an interval of significant cells, whose ends hide

@@ -10,8 +10,8 @@ from skdp.accounting import Plan, Step
 from skdp.denoising._auto import check_denoiser, with_denoiser
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._bounded import BoxedSquares
+from skdp.kernel._lattice import Boxed, InBox
 from skdp.kernel._table import annex
-from skdp.kernel._views import Boxed, InBox
 from skdp.location._bounded_moments import (
     AT_BOUND,
     bounded_rule,
@@ -21,9 +21,8 @@ from skdp.location._bounded_moments import (
     release_columns,
 )
 from skdp.location._bounded_search import NARROW_STEPS, are_narrow, looks_inside
-from skdp.location._gaps import asked_first, release_with_gaps, with_gaps
+from skdp.location._column_strategies import asked_first, release_with_gaps, with_gaps
 from skdp.location._places import TOO_WIDE, ColumnSearch, StatisticScale, place_steps
-from skdp.location._public import bounds_vectors, column_vector
 from skdp.location._rank_release import LARGEST, NOTHING
 from skdp.scales._column_noise import (
     ColumnNoise,
@@ -34,6 +33,7 @@ from skdp.scales._column_noise import (
 from skdp.sensitivity import release_bounded
 from skdp.sensitivity._bounded import bounded_columns
 from skdp.utils._compat import Interval
+from skdp.utils._numbers import bounds_vectors, column_vector
 
 ALIKE = "no two values were told apart in a column: all are taken to lie within 1 of a point"
 UNTOLD = "the scale of a column was not found: it is no larger than what noise or unseen rows make"

@@ -12,6 +12,7 @@ from skdp.location._column_estimator import ColumnEstimator
 from skdp.readers._calendar import Dated, with_dates
 from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
+from skdp.utils._numbers import column_vector
 from skdp.utils._renamed import Renamed
 
 
@@ -110,3 +111,21 @@ class Location(VectorMixin, CentringMixin, ColumnEstimator):
         """
         half = self._half_width(confidence, simultaneous, sampling)
         return self.noisy_location_ - half, self.noisy_location_ + half
+
+
+def accuracy_of(mean, n_features):
+    """Return what the noise of a PrivateMean balances: a name, or weights of columns."""
+    told = mean.accuracy
+    if not isinstance(told, str):
+        told = column_vector("accuracy", told, n_features, positive=True)
+    elif told == "alike":
+        return told
+    known = mean.bounds, mean.center, mean.radius, mean.diameter
+    searched = isinstance(mean.scale, str) and mean.scale == "auto" and not mean.trim
+    if mean.method != "auto" or not searched or any(one is not None for one in known):
+        raise ValueError(
+            "accuracy shapes the noise by scales that are found privately, and something given "
+            "saves or skips this search. Leave out bounds, center, radius, diameter, scale, trim "
+            "and method, or accuracy."
+        )
+    return told

@@ -9,7 +9,15 @@ import numpy as np
 from skdp.accounting import Budget, Plan, Step
 from skdp.kernel._ranks import Balance
 from skdp.kernel._sums import BallSum, KeptRows
-from skdp.location._clip import DISTANCES, Clip, LawfulTail, Tail, release_distances
+from skdp.location._clip import (
+    DISTANCES,
+    FAR_COLUMNS,
+    Clip,
+    LawfulTail,
+    Tail,
+    release_distances,
+    with_far_columns,
+)
 from skdp.location._column_scales import (
     LIKENESS,
     SCALE_LOOKS,
@@ -31,35 +39,35 @@ from skdp.location._column_strategies import (
     unboxed,
     with_deviation,
 )
-from skdp.location._counted import ROW_COUNT, CountedTable, RowCount, release_count
-from skdp.location._far_columns import FAR_COLUMNS, with_far_columns
 from skdp.location._locate import (
     COLUMN_SCALES,
     CORE_COUNT,
     FRIENDS,
+    NORMS,
     RING,
     SOFT_CORE,
     approach_schedule,
-)
-from skdp.location._release import (
-    CLOSER,
-    NOTHING,
-    LocationEstimate,
-    MeanRelease,
-    ball_around,
-    bounded,
-    noise_norm_quantile,
-    release_refined_center,
-)
-from skdp.location._soft_core_location import (
-    NORMS,
     release_norm_histogram,
     release_row_scale,
     release_soft_core_center,
     sample_scale,
 )
+from skdp.location._release import (
+    CLOSER,
+    NOTHING,
+    ROW_COUNT,
+    CountedTable,
+    LocationEstimate,
+    MeanRelease,
+    RowCount,
+    ball_around,
+    bounded,
+    noise_norm_quantile,
+    release_count,
+    release_refined_center,
+)
 from skdp.scales import private_median, top_scale
-from skdp.scales._clipped import LEVELS
+from skdp.scales._log_histogram import LEVELS
 
 ROWS_KEPT = Step("rows kept", at_most=0.01, of=(KeptRows,))
 TRIMMED = 6.0  # clip radii, beyond which rows are left out

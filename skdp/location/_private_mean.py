@@ -8,14 +8,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.accounting import Budget
-from skdp.contracts._contract import Core
+from skdp.contracts import Core
 from skdp.denoising._auto import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.estimator._weights_mixin import WeightsMixin
+from skdp.estimator._mixins import WeightsMixin
 from skdp.friendly._match import bounds_distance
 from skdp.location._bounded_moments import BoundedColumns, bounded_rule, check_bounds
 from skdp.location._bounded_search import between, bounded_mean_plan, release_bounded_mean
+from skdp.location._column_strategies import asked_first, release_with_gaps, with_gaps
 from skdp.location._friendly import (
     check_friendly,
     core_location,
@@ -23,15 +24,13 @@ from skdp.location._friendly import (
     friendly_location,
     friendly_location_plan,
 )
-from skdp.location._gaps import asked_first, release_with_gaps, with_gaps
-from skdp.location._location import CentringMixin
+from skdp.location._location import CentringMixin, accuracy_of
 from skdp.location._mean import doubt_mean, mean_plan, private_mean
-from skdp.location._public import accuracy_of, column_vector
 from skdp.location._release import MeanRelease
 from skdp.readers._calendar import with_dates
 from skdp.scales._column_noise import column_budget
 from skdp.utils._compat import Interval, StrOptions
-from skdp.utils._numbers import stores_parameters
+from skdp.utils._numbers import column_vector, stores_parameters
 from skdp.utils._renamed import Renamed
 
 

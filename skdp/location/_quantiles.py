@@ -12,7 +12,6 @@ from skdp.denoising._vector import fitted_law
 from skdp.kernel._ranks import RankScores
 from skdp.location._location import SLACK, Location
 from skdp.location._places import place_steps
-from skdp.location._public import bounds_vectors
 from skdp.location._rank_release import release_quantiles
 from skdp.readers._calendar import with_dates
 from skdp.scales._column_noise import check_sampling, check_strength, column_budget, level_of_each
@@ -20,6 +19,7 @@ from skdp.sensitivity import Quantile
 from skdp.table._batched import transforms_pieces
 from skdp.table._groups import GroupRule
 from skdp.utils._compat import StrOptions
+from skdp.utils._numbers import bounds_vectors
 
 LINEAR, PER_OCTAVE, OCTAVES = 256, 64, 20
 MOST_COLUMNS = 2**16

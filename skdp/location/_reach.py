@@ -12,9 +12,8 @@ from skdp.columns._tail import HIDDEN, read_tail
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
 from skdp.location._clip import Clip
-from skdp.scales._column_noise import ColumnNoise, noise_level
+from skdp.scales._column_noise import APART, REACH, ColumnNoise, noise_level
 from skdp.scales._log_histogram import Reading
-from skdp.scales._significance import APART, REACH
 
 CELLS = OctaveCells(halvings=1)
 ENDS = OctaveEnds(CELLS)

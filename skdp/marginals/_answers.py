@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.denoising._intervals import coordinate_interval
+from skdp.denoising._vector import coordinate_interval
 from skdp.kernel._layout import by_shape, set_numbers
 from skdp.marginals._display import MarginalDisplay
 from skdp.marginals._frames import tidy_frame, wants_frame

@@ -20,7 +20,7 @@ from skdp.marginals._frames import BOOL, NUMBER, TEXT
 from skdp.marginals._levels import MISSING, OTHER
 from skdp.marginals._residuals import table_of
 from skdp.scales._bins import bin_share, bin_steps, search_cells
-from skdp.table._target import Selection
+from skdp.table._levels import Selection
 
 LEVELS = 0.02, 0.1  # shares of the budget
 ROW_COUNT = Step("row count", at_most=0.01, of=(RowsWithEntries,))

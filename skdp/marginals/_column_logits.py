@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from skdp.kernel._layout import set_numbers
 from skdp.marginals._residuals import correlated_noise, table_of
-from skdp.utils._public import public_words
+from skdp.utils._numbers import public_words
 
 LONGEST = 2.0  # largest change of a logarithm in one step
 FURTHEST = 3.0  # largest logarithm by which a debt changes a chance

@@ -8,8 +8,8 @@ from numbers import Real
 import numpy as np
 
 from skdp.marginals._levels import MISSING, Values, names_of
-from skdp.readers._coded import LevelBins
-from skdp.utils._public import public_words
+from skdp.readers._labels import LevelBins
+from skdp.utils._numbers import public_words
 
 
 @dataclass(frozen=True)

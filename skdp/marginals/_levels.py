@@ -7,8 +7,16 @@ from numbers import Integral, Real
 import numpy as np
 
 from skdp.readers._calendar import Calendar
-from skdp.readers._coded import AnyLevel, LevelBins, LevelLabels, LevelNumbers, LevelSigns
-from skdp.readers._labels import NO_LABEL, WHOLE, label_of
+from skdp.readers._labels import (
+    NO_LABEL,
+    WHOLE,
+    AnyLevel,
+    LevelBins,
+    LevelLabels,
+    LevelNumbers,
+    LevelSigns,
+    label_of,
+)
 
 AUTO, MISSING, OTHER = "auto", "missing", "other"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.accounting import Budget, Plan
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.estimator._weights_mixin import WeightsMixin
+from skdp.estimator._mixins import WeightsMixin
 from skdp.marginals._answers import MarginalAnswers
 from skdp.marginals._auto import UNNAMED, auto_events, auto_steps, find_levels, without_names
 from skdp.marginals._chosen_pairs import SCORES, SINGLES, pairs_are_chosen, release_chosen

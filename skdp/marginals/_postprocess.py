@@ -27,7 +27,7 @@ from skdp.marginals._pairs import (
 )
 from skdp.marginals._residuals import helmert
 from skdp.scales._column_noise import onto_simplex
-from skdp.utils._public import public_words
+from skdp.utils._numbers import public_words
 
 LARGEST_PAIRED = 128  # attributes of paired blocks
 

@@ -15,7 +15,7 @@ from skdp.marginals._noisy_tables import DenoisedTables, NoisyTables
 from skdp.marginals._postprocess import has_small_domain, nearest_joint
 from skdp.marginals._residuals import Measurement, workload_layout
 from skdp.marginals._synthetic_report import SyntheticReport, codes_of_rows, table_of_codes
-from skdp.utils._public import public_seed
+from skdp.utils._numbers import public_seed
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 

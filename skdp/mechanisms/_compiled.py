@@ -18,7 +18,7 @@ if loops is not None and getattr(loops, "VERSION", 1) != VERSION:
     loops = None
 
 
-CELLS = 2**16  # of a part that is copied, if it has another type or order
+COPIED = 2**16  # of a part that is copied, if it has another type or order
 
 
 def plain(x, dtype=np.float64):
@@ -31,7 +31,7 @@ def plain_parts(X):
     if X.dtype == np.float64 and X.dtype.isnative and X.flags.c_contiguous and X.flags.aligned:
         yield slice(0, len(X)), X
         return
-    step = max(1, CELLS // X.shape[1])
+    step = max(1, COPIED // X.shape[1])
     for start in range(0, len(X), step):
         part = slice(start, min(start + step, len(X)))
         yield part, plain(X[part])

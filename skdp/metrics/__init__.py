@@ -1,10 +1,8 @@
 """How good a model is, told privately: reports, scores and displays."""
 
-from skdp.metrics._by_group import GroupReports
 from skdp.metrics._classifier_report import PrivateClassifierReport
 from skdp.metrics._confusion import PrivateConfusionMatrix
 from skdp.metrics._cross_val import CrossValidation, cross_val_plan, private_cross_val_score
-from skdp.metrics._display import PrivateClassifierDisplay
 from skdp.metrics._functions import (
     PrivateScore,
     private_accuracy_score,
@@ -18,6 +16,8 @@ from skdp.metrics._functions import (
     private_roc_auc_score,
 )
 from skdp.metrics._regression_report import PrivateRegressionReport
+from skdp.metrics._report_methods import PrivateClassifierDisplay
+from skdp.metrics._reports import GroupReports
 
 __all__ = [
     "CrossValidation",

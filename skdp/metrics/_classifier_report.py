@@ -8,7 +8,6 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import Table
 from skdp.kernel.applied._scores import ConfusionCells
-from skdp.metrics._by_group import ByGroupMixin
 from skdp.metrics._curves import (
     CELLS,
     FINER,
@@ -19,9 +18,8 @@ from skdp.metrics._curves import (
 )
 from skdp.metrics._rates import all_rates
 from skdp.metrics._report_methods import ReportMethods
-from skdp.metrics._scores import as_scores, scores_of, with_keys_of
-from skdp.table._levels import public_classes
-from skdp.table._target import coded_classes
+from skdp.metrics._reports import ByGroupMixin, as_scores, scores_of, with_keys_of
+from skdp.table._levels import coded_classes, public_classes
 from skdp.utils._compat import Interval
 from skdp.utils._numbers import stores_parameters
 

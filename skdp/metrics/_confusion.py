@@ -8,11 +8,10 @@ from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import Table
 from skdp.kernel.applied._scores import ConfusionCells
 from skdp.metrics._rates import RATES, UNKNOWN, MetricNumbers, Rate
-from skdp.metrics._scores import as_entries, as_scores
+from skdp.metrics._reports import as_entries, as_scores
 from skdp.readers._labels import Known
 from skdp.readers._target import column_of
-from skdp.table._levels import public_classes
-from skdp.table._target import coded_classes
+from skdp.table._levels import coded_classes, public_classes
 from skdp.utils._config import get_config
 from skdp.utils._numbers import stores_parameters
 

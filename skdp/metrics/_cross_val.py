@@ -15,7 +15,7 @@ from skdp.estimator._results import lines_of
 from skdp.mechanisms import make_entropy
 from skdp.metrics._classifier_report import PrivateClassifierReport
 from skdp.metrics._regression_report import METRICS, PrivateRegressionReport
-from skdp.metrics._scores import LabelledRows, probabilities_of
+from skdp.metrics._reports import LabelledRows, probabilities_of
 from skdp.rowwise._map import each_row
 from skdp.table._groups import without_groups
 from skdp.table._levels import public_classes

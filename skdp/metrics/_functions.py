@@ -5,7 +5,7 @@ import numpy as np
 from skdp.metrics._classifier_report import PrivateClassifierReport
 from skdp.metrics._confusion import PrivateConfusionMatrix
 from skdp.metrics._regression_report import PrivateRegressionReport
-from skdp.metrics._scores import scores_of, with_keys
+from skdp.metrics._reports import scores_of, with_keys
 
 
 class PrivateScore(float):

@@ -12,11 +12,10 @@ from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import JUDGED
 from skdp.kernel._table import Table
 from skdp.kernel._terms import ClassCounts
-from skdp.kernel.applied._losses import LossColumn
-from skdp.location._gaps import QuietTable
+from skdp.kernel.applied._scores import LossColumn
+from skdp.location._column_strategies import QuietTable
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._rank_release import release_quantiles
-from skdp.metrics._by_group import ByGroupMixin
 from skdp.metrics._rates import (
     ABSOLUTE,
     R2,
@@ -27,7 +26,7 @@ from skdp.metrics._rates import (
     loss_rates,
     part_of_rows,
 )
-from skdp.metrics._scores import as_scores, with_keys_of
+from skdp.metrics._reports import ByGroupMixin, as_scores, with_keys_of
 from skdp.scales._column_noise import check_confidence, check_sampling
 from skdp.utils._numbers import stores_parameters
 

@@ -12,7 +12,7 @@ from skdp.cluster._synopsis import inside, to_data
 from skdp.kernel._coordinates import LARGEST
 from skdp.kernel._friends import RingColumns
 from skdp.kernel._sums import Count
-from skdp.kernel.pairs._ring import RING_SQUARED
+from skdp.kernel._totals import RING_SQUARED
 from skdp.scales import LogBins, read_scale
 from skdp.table._batched import MeanScoreMixin, apply_batched, fit_then, row_method, source_for
 from skdp.table._schema import look_at, numbers_of_dates

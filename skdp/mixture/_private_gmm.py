@@ -12,16 +12,15 @@ from sklearn.utils import check_array
 from skdp.accounting import Budget, Plan
 from skdp.cluster._base import rule_of_clusters
 from skdp.cluster._density import DENSITY_STEPS, density_centers
+from skdp.cluster._locate import PublicBall, PublicBoundsMixin
 from skdp.cluster._outlying_groups import release_ball_cover
-from skdp.cluster._public_ball import PublicBall, PublicBoundsMixin
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._coordinates import InUnits
 from skdp.kernel._table import annex
 from skdp.mixture._base import MixtureMixin, column_units, floors, parameters, rescaled, unit_steps
 from skdp.mixture._em import em_steps, private_em
 from skdp.utils._compat import Interval, StrOptions
-from skdp.utils._numbers import stores_parameters
-from skdp.utils._public import public_seed
+from skdp.utils._numbers import public_seed, stores_parameters
 
 OF_KMEANS = "second moments", "radii", "clusters"  # steps that no mixture takes
 DENSITY, FRIENDLY = Fraction(1, 4), Fraction(2, 5)  # shares of the roads to a start
@@ -285,7 +284,7 @@ class PrivateGMM(MixtureMixin, PublicBoundsMixin, PrivateEstimator):
         if self.method != "friendly":
             table.decide(COUNTS)
             return None
-        from skdp.cluster._public_ball import whole
+        from skdp.cluster._locate import whole
         from skdp.cluster.friendly import friendly_centers, pca_oracle
         from skdp.cluster.friendly._strategy import parts_for
 

@@ -12,8 +12,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
 from skdp.accounting import Budget, gaussian_delta, gaussian_epsilon, group_epsilon, group_privacy
-from skdp.accounting._budget import as_delta
-from skdp.accounting._nearly_gaussian import curve_at
+from skdp.accounting._budget import as_delta, curve_at
 from skdp.accounting._selection import selection_delta, selection_epsilon, selection_mu
 from skdp.mechanisms._exact import sqrt_down, sqrt_up
 from skdp.utils._renamed import Renamed

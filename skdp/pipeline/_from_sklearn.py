@@ -5,7 +5,7 @@ from functools import partial
 from sklearn.base import clone
 
 import skdp
-from skdp.contracts._contract import parts_of, qualified
+from skdp.contracts import parts_of, qualified
 from skdp.pipeline._private_pipeline import PrivatePipeline
 
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from skdp._unread import StepRows
 from skdp.accounting import Budget, Plan, PrivacyLedger, Step, mixed_budget, part_of
-from skdp.contracts._contract import (
+from skdp.contracts import (
     BoundedStatistic,
     Core,
     Released,
@@ -19,7 +19,7 @@ from skdp.contracts._contract import (
     parts_of,
 )
 from skdp.exceptions import PlanError
-from skdp.gate._budget_allocation import BudgetAllocation
+from skdp.gate._accountant import BudgetAllocation
 from skdp.pipeline._tree import is_inside, prepared, spending, unfold
 from skdp.show._report import table_html
 from skdp.utils._renamed import keeps_old_names

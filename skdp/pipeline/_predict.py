@@ -5,8 +5,8 @@ from functools import partial
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.contracts._contract import Joined, Released, Rows, contract_of
-from skdp.estimator._weights_mixin import WeightsMixin
+from skdp.contracts import Joined, Released, Rows, contract_of
+from skdp.estimator._mixins import WeightsMixin
 from skdp.pipeline._run import mapped, worker_copy
 from skdp.readers._tables import Tables
 from skdp.table._batched import fit_then, lazy_result, row_method, tables_for

@@ -7,7 +7,7 @@ import sklearn
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import validate_data
 
-from skdp.contracts._contract import Contract, Joined, Rows, contract_of, target_of
+from skdp.contracts import Contract, Joined, Rows, contract_of, target_of
 from skdp.estimator._estimator import PrivateEstimator, guarantee
 from skdp.pipeline._plan import allocate_budget, commit_shares, step_rows
 from skdp.pipeline._predict import PredictMixin

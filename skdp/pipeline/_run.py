@@ -11,7 +11,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 
 from skdp._unread import StepRows, Unread, mapped_here
-from skdp.contracts._contract import (
+from skdp.contracts import (
     PARTS,
     BoundedStatistic,
     Core,
@@ -25,7 +25,7 @@ from skdp.denoising import Denoiser
 from skdp.denoising._auto import fit_denoiser
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.gate._curator import rehearsal_curator
-from skdp.kernel._persons import present_rows
+from skdp.kernel._parts import present_rows
 from skdp.kernel._table import annex, replaced_table
 from skdp.pipeline._plan import allocate_budget, step_rows
 from skdp.pipeline._tree import spending, unfold

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from skdp.accounting import basic_composition, group_epsilon
-from skdp.contracts._contract import (
+from skdp.contracts import (
     BoundedStatistic,
     Core,
     Joined,

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from skdp.contracts._contract import Contract, Rows
+from skdp.contracts import Contract, Rows
 from skdp.readers._columns import read_columns
 from skdp.readers._labels import Known
 from skdp.summary._columns import NUMBER

@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp._private_part import Local
 from skdp.accounting import Budget, Plan
-from skdp.contracts._contract import Contract, Core, Rows
+from skdp.contracts import Contract, Core, Rows
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.friendly import DistancePredicate, LocalCore, friendly_core, friendly_core_plan
 from skdp.friendly._core import row_bound
@@ -21,7 +22,6 @@ from skdp.table._batched import transforms_pieces
 from skdp.table._schema import numbers_of_dates
 from skdp.utils._compat import HasMethods, Interval, safe_indexing
 from skdp.utils._numbers import stores_parameters
-from skdp.utils._private_state import Local
 
 # --- a set of rows that is asked for its members and keeps none of them
 

@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.contracts._contract import Contract, Joined, Rows
+from skdp.contracts import Contract, Joined, Rows
 from skdp.preprocessing._row_map import MapByFunction
 from skdp.readers._ids import persons_of
 from skdp.readers._rows import rows_of

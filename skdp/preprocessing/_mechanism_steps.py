@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.contracts._contract import BoundedStatistic
+from skdp.contracts import BoundedStatistic
 from skdp.denoising._auto import DENOISER, check_denoiser, denoised, with_denoiser
 from skdp.denoising._axes import TOO_LOUD, is_too_loud
 from skdp.denoising._vector import VectorMixin

@@ -9,6 +9,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from skdp.accounting import Budget, Plan
 from skdp.additive._base import COUNT, release_count
+from skdp.additive._fit import CLASS_MEANS, NUMBER_MEANS, class_means, number_means
 from skdp.additive._place import (
     count_targets,
     mean_alone,
@@ -18,12 +19,10 @@ from skdp.additive._place import (
     target_place,
 )
 from skdp.additive._rules import FEW_UNKNOWN, rule_of_terms, share_of_labels
-from skdp.contracts._contract import Contract, Rows
+from skdp.contracts import Contract, Rows
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.preprocessing._level_means import CLASS_MEANS, NUMBER_MEANS, class_means, number_means
 from skdp.table._batched import NamesOutMixin, transforms_tables
-from skdp.table._levels import public_classes
-from skdp.table._target import Coding, Selection, coded_classes, coded_columns
+from skdp.table._levels import Coding, Selection, coded_classes, coded_columns, public_classes
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._numbers import stores_parameters
 

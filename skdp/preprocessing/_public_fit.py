@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.contracts._contract import Contract, Rows
+from skdp.contracts import Contract, Rows
 from skdp.readers._tables import tables_of
 from skdp.rowwise._form import column_kind, dummy_rows, form_of
 from skdp.rowwise._map import MIXES, SAME, detect_row_mixing, map_rows, maps_rows_at_once

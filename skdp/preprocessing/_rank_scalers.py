@@ -9,8 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.accounting import Plan
 from skdp.accounting._plan import release_mechanism
 from skdp.columns import rank_steps
-from skdp.estimator._weights_mixin import WeightsMixin
-from skdp.location._public import bounds_vectors
+from skdp.estimator._mixins import WeightsMixin
 from skdp.location._quantiles import rank_rule
 from skdp.location._rank_release import release_quantiles
 from skdp.preprocessing._scalers import Scaler
@@ -19,7 +18,7 @@ from skdp.scales._column_noise import check_strength, column_budget
 from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
 from skdp.utils._compat import Interval, StrOptions
-from skdp.utils._numbers import stores_parameters
+from skdp.utils._numbers import bounds_vectors, stores_parameters
 
 LARGEST = float(np.finfo(np.float64).max)
 FINEST, SMALLEST = 2.0**-40, 2.0**-1000  # of a scale, per location; of all

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.contracts._contract import Contract, Rows
+from skdp.contracts import Contract, Rows
 from skdp.readers._tables import tables_of
 from skdp.rowwise._form import dummy_rows, form_of
 from skdp.rowwise._map import MIXES, SAME, detect_row_mixing, is_elementwise, map_rows

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skdp.contracts._contract import Contract, Rows
+from skdp.contracts import Contract, Rows
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.estimator._weights_mixin import WeightsMixin
+from skdp.estimator._mixins import WeightsMixin
 from skdp.kernel._plain import public, refuse
 from skdp.kernel._statistic import RowMap
 from skdp.location._column_estimator import (

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.contracts._contract import BoundedStatistic, Contract, Rows
-from skdp.location._public import column_vector
+from skdp._private_part import DropsPrivateState, Local
+from skdp.contracts import BoundedStatistic, Contract, Rows
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.readers._persons import extremes_of, means_of, representatives_of, sums_of
 from skdp.sensitivity._bounded import STATISTICS, bounded_columns
@@ -15,8 +15,7 @@ from skdp.sensitivity._windows import own_statistic_note, own_statistic_problem
 from skdp.table._groups import one_row_per_unit, without_groups
 from skdp.table._schema import read_rows
 from skdp.utils._compat import HasMethods, Interval, StrOptions, fit_context
-from skdp.utils._numbers import PlainNumbers, stores_parameters
-from skdp.utils._private_state import DropsPrivateState, Local
+from skdp.utils._numbers import PlainNumbers, column_vector, stores_parameters
 
 LOCAL = "_local"
 

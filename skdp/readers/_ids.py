@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 
-from skdp.readers._array import FrameRows
 from skdp.readers._columns import Columns
 from skdp.readers._entries import (
     ONE_EACH,
@@ -18,7 +17,7 @@ from skdp.readers._entries import (
 from skdp.readers._persons import Persons
 from skdp.readers._raw import library, numbers, schema_of
 from skdp.readers._rows import Source
-from skdp.readers._sources import source_of
+from skdp.readers._sources import FrameRows, source_of
 from skdp.readers._target import without_column
 
 MISSING = (

@@ -3,10 +3,10 @@
 import sys
 from functools import partial
 
-from skdp.readers._array import FrameRows
 from skdp.readers._parts import Part, PartRows, StoredFile, call_library, groups_of
 from skdp.readers._raw import TableError, schema_of
 from skdp.readers._rows import without_weights_of
+from skdp.readers._sources import FrameRows
 
 DATASET, FILE = "the dataset", "the ParquetFile"
 SCANNER = (

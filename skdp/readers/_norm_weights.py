@@ -5,9 +5,9 @@ from copy import copy
 import numpy as np
 from scipy.sparse import csr_array
 
-from skdp.readers._array import ArrayRows
 from skdp.readers._persons import GRAIN, WeighedRows, _rounded_up, without_weights
 from skdp.readers._rows import map_merge
+from skdp.readers._sources import ArrayRows
 
 # --- the rows of each person one after the other, without a sort
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skdp.mechanisms._weighed import weighed
-from skdp.readers._array import ArrayRows
+from skdp.mechanisms._exact import weighed
 from skdp.readers._loop import ViewStatistic
 from skdp.readers._rows import MappedRows, added, map_merge, no_rows
 from skdp.readers._some_rows import PlacedKeys, SomeRows
+from skdp.readers._sources import ArrayRows
 
 # --- a sum over rows that count with weights, block by block
 

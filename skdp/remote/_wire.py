@@ -18,12 +18,12 @@ from skdp.accounting._report import Charge
 from skdp.denoising._base import Denoiser
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import BudgetExceeded, PlanError
-from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._parts import Parts
 from skdp.kernel._plain import TYPES, refuse, registered
 from skdp.kernel._sampled import Sampled
 from skdp.kernel._statistic import RowMap, Shape
 from skdp.kernel._table import Table
+from skdp.kernel._totals import decoded, encoded
 from skdp.marginals._levels import Bins
 from skdp.readers._persons import NoisyUnitCount
 from skdp.utils._warnings import Doubt

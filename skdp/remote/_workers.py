@@ -27,7 +27,7 @@ from skdp.kernel._plain import refuse
 from skdp.kernel._sums import Count
 from skdp.kernel._table import made_table
 from skdp.mechanisms import make_entropy
-from skdp.readers._levels import Levels
+from skdp.readers._loop import Levels
 from skdp.remote._holdings import Holding, Limits
 from skdp.remote._session import MOST_LINE, Session, refusal
 from skdp.remote._wire import (
@@ -40,8 +40,7 @@ from skdp.remote._wire import (
     request,
     sent,
 )
-from skdp.table._groups import without_groups
-from skdp.table._weights import weighted_persons, without_weights
+from skdp.table._groups import weighted_persons, without_groups, without_weights
 from skdp.utils._config import config_context
 from skdp.utils._threads import quiet
 

@@ -7,8 +7,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._columns import EdgeCells
 from skdp.mechanisms._exact import exact
-from skdp.scales._column_noise import noise_level
-from skdp.scales._significance import BINS, windows_above
+from skdp.scales._column_noise import BINS, noise_level, windows_above
 
 TOP = int(np.float64(np.finfo(np.float64).max).view(np.int64))  # of the largest float
 BELOW_ALL = -TOP - 1  # of -inf

@@ -7,11 +7,10 @@ from functools import partial
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.kernel.applied._entry_scores import ScoreProducts
+from skdp.kernel.applied._scores import ScoreProducts
 from skdp.stats._laws import PairSums
 from skdp.stats._result import TestResult, p_value
-from skdp.stats._samples import binary, compared, of_counts, public, single
-from skdp.stats._search import find_ranks, find_windows
+from skdp.stats._search import binary, compared, find_ranks, find_windows, of_counts, public, single
 from skdp.stats._tests import POWER, CellTest, Test, columns_of
 
 PRODUCTS = Step("products", of=(ScoreProducts,))

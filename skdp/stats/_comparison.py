@@ -11,8 +11,7 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import long_format
 from skdp.kernel._histograms import HistogramCounts
-from skdp.kernel._views import TheseColumns
-from skdp.location._public import bounds_vectors
+from skdp.kernel._lattice import TheseColumns
 from skdp.mechanisms._exact import exact
 from skdp.stats._laws import CLEAR, adjusted, means, share_of_arm, sparse
 from skdp.stats._result import FEW, Around
@@ -29,9 +28,9 @@ from skdp.stats._tests import (
     released_cells,
     unknown,
 )
-from skdp.table._target import Selection, coded_classes, coded_columns
+from skdp.table._levels import Selection, coded_classes, coded_columns
 from skdp.utils._compat import Interval, StrOptions
-from skdp.utils._numbers import stores_parameters
+from skdp.utils._numbers import bounds_vectors, stores_parameters
 
 MOST_COLUMNS = 2**10  # of a kind
 CHILDREN = {kind: Step(kind, "child", times=MOST_COLUMNS) for kind in ("ranks", "means")}

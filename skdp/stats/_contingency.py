@@ -13,7 +13,7 @@ from skdp.estimator._estimator import PrivateEstimator
 from skdp.stats._laws import CLEAR, Rates, cramers_v, sparse
 from skdp.stats._result import FEW, ConfidenceInterval
 from skdp.stats._tests import CELLS, SPARSE, cell_result, codes_axis, released_cells, unknown
-from skdp.table._target import Selection, coded_classes, coded_columns
+from skdp.table._levels import Selection, coded_classes, coded_columns
 from skdp.utils._compat import Interval
 from skdp.utils._numbers import stores_parameters
 

@@ -11,10 +11,9 @@ from skdp.accounting import Step
 from skdp.kernel._columns import EdgeCells
 from skdp.kernel._coordinates import Design, FeatureBox, Frame, SomeColumns
 from skdp.kernel.applied._hazards import CURVATURE, HazardStep
-from skdp.linear._coefficients import unseen_columns
-from skdp.linear._front import front_plan, release_preprocessing, weighted_gram
+from skdp.linear._front import front_plan, release_preprocessing, unseen_columns, weighted_gram
 from skdp.linear._newton import LARGEST, floored
-from skdp.location._counted import ROW_COUNT, release_count
+from skdp.location._release import ROW_COUNT, release_count
 from skdp.scales._column_noise import onto_simplex
 from skdp.stats._result import FEW
 from skdp.stats._survival_input import COUNTS, find_edges, release_counts

@@ -11,16 +11,14 @@ from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import long_format
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._table import Table
-from skdp.location._public import known_ranges
 from skdp.scales._column_noise import check_confidence, check_sampling
 from skdp.stats._cox import BINS, cox_plan, private_cox
-from skdp.stats._samples import as_array
-from skdp.stats._search import search_steps
+from skdp.stats._search import as_array, search_steps
 from skdp.stats._survival_input import NO_NUMBERS, events_named
 from skdp.stats._tests import DROWNED, MOSTLY_NOISE
-from skdp.table._target import coded_classes
+from skdp.table._levels import coded_classes
 from skdp.utils._compat import Interval
-from skdp.utils._numbers import stores_parameters
+from skdp.utils._numbers import known_ranges, stores_parameters
 
 DURATIONS = (
     "durations are needed: pass fit(X, event_observed, durations), or duration_col='column of X'."

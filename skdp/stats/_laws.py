@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtr, chdtrc, chndtr, fdtrc, ndtri
 
-from skdp.utils._public import public_words
+from skdp.utils._numbers import public_words
 
 PARTS = 0.02  # the least share of a group
 RANK_SPREAD = 0.2  # least variance of rank scores; 1 / 3 without ties

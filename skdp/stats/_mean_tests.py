@@ -1,6 +1,6 @@
 """Tests of means, with the privacy noise in their variances."""
 
-from skdp.stats._samples import compared, differences, finite, public, single
+from skdp.stats._search import compared, differences, finite, public, single
 from skdp.stats._tests import MeanTest
 
 

@@ -7,8 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from skdp.accounting import Budget
-from skdp.kernel.applied._entry_scores import COUNT
-from skdp.kernel.applied._scores import GAIN
+from skdp.kernel.applied._scores import COUNT, GAIN
 from skdp.metrics._curves import prefix_strategy
 from skdp.stats._logrank import BINS, FIRST
 from skdp.stats._logrank_laws import Residuals

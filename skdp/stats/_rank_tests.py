@@ -1,6 +1,6 @@
 """Tests of distributions: ranks and distances."""
 
-from skdp.stats._samples import compared, public
+from skdp.stats._search import compared, public
 from skdp.stats._tests import DistanceTest, RankTest
 
 

@@ -15,10 +15,9 @@ from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
 from skdp.kernel.applied._scores import OfLevel, ScoreCells
 from skdp.metrics._curves import prefix_strategy
-from skdp.stats._samples import as_array
-from skdp.stats._search import LEVEL_NOISE, ROWS, SEARCH, search_steps
+from skdp.stats._search import LEVEL_NOISE, ROWS, SEARCH, as_array, search_steps
+from skdp.table._levels import Selection, coded_classes, coded_columns
 from skdp.table._supervised import OUTSIDE_CLASSES
-from skdp.table._target import Selection, coded_classes, coded_columns
 from skdp.utils._compat import Interval
 
 COUNTS = Step("events", of=(ScoreCells,))

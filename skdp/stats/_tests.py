@@ -10,8 +10,7 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._histograms import HistogramCounts
-from skdp.kernel.applied._entry_scores import ScoreMoments
-from skdp.location._public import bounds_vectors
+from skdp.kernel.applied._scores import ScoreMoments
 from skdp.stats._laws import (
     CLEAR,
     GroupSums,
@@ -27,9 +26,9 @@ from skdp.stats._laws import (
 )
 from skdp.stats._result import FEW, Around, OfMean, TestResult, Whole, p_value
 from skdp.stats._search import find_ranks, find_windows, search_steps
-from skdp.table._target import coded_classes
+from skdp.table._levels import coded_classes
 from skdp.utils._compat import Interval, StrOptions
-from skdp.utils._numbers import stores_parameters
+from skdp.utils._numbers import bounds_vectors, stores_parameters
 
 SUMS = Step("sums by group", of=(ScoreMoments,))
 CELLS = Step("cells", of=(HistogramCounts,))

@@ -6,8 +6,7 @@ from html import escape
 
 import numpy as np
 
-from skdp.columns._rank_moments import RankMoments
-from skdp.columns._ranks_read import two_sided
+from skdp.columns._ranks_read import RankMoments, two_sided
 from skdp.location._bounded_moments import BoundedColumns
 from skdp.location._rank_release import RankCurves
 from skdp.show._display import columns as aligned

@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.accounting import Budget, Plan
-from skdp.by_group._split_mixin import SplitMixin
+from skdp.by_group._private_group_by import SplitMixin
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import long_format
 from skdp.kernel._table import Table
 from skdp.marginals._frames import column_types, text_names
 from skdp.readers._calendar import Calendar
-from skdp.readers._coded import has_entries
 from skdp.readers._columns import BlockEncoder, ColumnRows, Columns, TableRows, read_columns
+from skdp.readers._labels import has_entries
 from skdp.readers._raw import schema_of
 from skdp.readers._sources import source_of
 from skdp.scales._column_noise import level_of_each

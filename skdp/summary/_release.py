@@ -9,16 +9,16 @@ from scipy.special import ndtri_exp
 
 from skdp.accounting import Step
 from skdp.columns import bounded_moments, find_quantiles, rank_steps
-from skdp.columns._rank_moments import RankMoments
+from skdp.columns._ranks_read import RankMoments
 from skdp.columns._ranks_search import are_crowded
 from skdp.kernel._bounded import Bernstein, Powers
 from skdp.kernel._columns import EdgeCells
 from skdp.kernel._labels import ColumnLabels, EntryStates, NumberColumns, RowsWithEntries
-from skdp.location._gaps import are_beyond, reach
+from skdp.location._column_strategies import are_beyond, reach
 from skdp.mechanisms._exact import exact
 from skdp.scales._column_noise import ColumnNoise
 from skdp.summary._columns import BOOL, JUDGED, NUMBER, TEXT, LabelColumn, NumberColumn
-from skdp.table._target import Selection
+from skdp.table._levels import Selection
 
 COUNT = Step("row count", at_most=0.01, of=(RowsWithEntries,))
 COMMON, SURE = 0.05, 1.5  # texts of such a part of all rows are found, with so many noises to spare

@@ -1,4 +1,4 @@
-"""Fits that protect persons: all rows with one entry of ``groups``, whatever their number."""
+"""What a fit counts: all rows of a person alike, by groups, or rows by their weights."""
 
 import math
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.kernel._persons import (
+from skdp.kernel._parts import (
     CappedPersons,
     PersonsWithMore,
     drawn_persons,
@@ -15,11 +15,13 @@ from skdp.kernel._persons import (
     present_rows,
     rows_of_persons,
 )
-from skdp.readers._array import FrameRows
-from skdp.readers._ids import named_column, persons_of, split_unit_ids
-from skdp.readers._persons import NoisyUnitCount, weighed_rows
+from skdp.readers._columns import Columns
+from skdp.readers._ids import named_column, persons_of, split_numbers, split_unit_ids
+from skdp.readers._persons import NoisyUnitCount, Persons, weighed_rows
+from skdp.readers._raw import library
+from skdp.readers._sources import FrameRows
 from skdp.readers._target import without_column
-from skdp.table._weights import without_weights
+from skdp.table._schema import NO_TYPE
 from skdp.utils._config import get_config
 
 OCTAVES, FINE = 16, 4  # caps are looked for up to 2^16, in quarters of octaves
@@ -31,6 +33,51 @@ FAR = 0.3  # how far rows beyond the cap lie from the others, in standard deviat
 FIRST, LAST = 3.5, 1.2  # noise scales that the first and the last of these counts are clear of
 
 ONE = "groups: too few for a larger cap, so that every group counts alike"
+
+NAMED = (
+    "groups names a column of X, but X has no column of that name. Pass groups as an array with "
+    "one entry per row of X, or X as a frame or file with such a column."
+)
+PERSONAL = (
+    "personal budgets are promises to single rows, and do not go together with groups. Fit without "
+    "groups, or with one epsilon for all."
+)
+ONE_ROW = "groups: each counts as one row, however many it has (rows_per_group_ = 1)"
+SOME_ROWS = (
+    "groups: each counts as {cap} rows at most, by all that it has with less weight "
+    "(rows_per_group_ = {cap})"
+)
+WEIGHTED = "sample_weight: a row counts with its weight, at most once"
+GONE = (
+    "most {} have no row without a gap and count as absent, and what is told is about the others. "
+    "Fit columns with gaps by themselves, or fill in public values"
+)
+CLEAR = 4.0  # noises
+GROUP_COUNT = Step("group count", at_most=0.01, of=(PersonsWithMore,))
+DRAWN_COUNT = replace(GROUP_COUNT, label="drawn row count")
+FIT = "fit"
+GAUSSIAN = ("gdp", "zcdp")
+
+IGNORED = (
+    'Leave such rows out, or set skdp.config_context(invalid_rows="ignore"), where they count as '
+    "absent."
+)
+NO_NUMBERS = (
+    "sample_weight must be an array of real numbers, or a series, with one entry for each row of "
+    "X. Got another type."
+)
+LENGTHS = (
+    "sample_weight must have one entry for each row of X. Pass an array of shape (n_samples,)."
+)
+OUTSIDE = (
+    "sample_weight must lie in [0, 1], as a row counts once at most. Got other weights, or NaN. "
+    f"Divide by a public bound, as sample_weight / 50. {IGNORED}"
+)
+NO_WEIGHT = "sample_weight is zero for all rows. Give one row at least a positive weight."
+UNNAMED = (
+    "sample_weight names a column of X, but X has no column of that name. Pass an array with one "
+    "entry for each row of X, or X as a frame or file with such a column."
+)
 
 
 def release_contribution_bound(table, *, noise, least):
@@ -79,31 +126,6 @@ def _mu(budget):
 def _rows(step):
     """Return the number of rows at a step of the grid."""
     return math.floor(2.0 ** (step / FINE) + 1e-9)
-
-
-NAMED = (
-    "groups names a column of X, but X has no column of that name. Pass groups as an array with "
-    "one entry per row of X, or X as a frame or file with such a column."
-)
-PERSONAL = (
-    "personal budgets are promises to single rows, and do not go together with groups. Fit without "
-    "groups, or with one epsilon for all."
-)
-ONE_ROW = "groups: each counts as one row, however many it has (rows_per_group_ = 1)"
-SOME_ROWS = (
-    "groups: each counts as {cap} rows at most, by all that it has with less weight "
-    "(rows_per_group_ = {cap})"
-)
-WEIGHTED = "sample_weight: a row counts with its weight, at most once"
-GONE = (
-    "most {} have no row without a gap and count as absent, and what is told is about the others. "
-    "Fit columns with gaps by themselves, or fill in public values"
-)
-CLEAR = 4.0  # noises
-GROUP_COUNT = Step("group count", at_most=0.01, of=(PersonsWithMore,))
-DRAWN_COUNT = replace(GROUP_COUNT, label="drawn row count")
-FIT = "fit"
-GAUSSIAN = ("gdp", "zcdp")
 
 
 class GroupRule(NamedTuple):
@@ -160,7 +182,7 @@ def rows_of_groups(estimator, persons, rows, curator):
     Notes
     -----
     **Privacy** (add or remove one person with all rows): of the Table of persons, see
-    :mod:`skdp.kernel._persons`, and of :func:`skdp.kernel._persons.rows_of_persons`.
+    :mod:`skdp.kernel._parts`, and of :func:`skdp.kernel._persons.rows_of_persons`.
     """
     whole, there = getattr(rows, "whole_rows", False), present_rows(rows, estimator._gaps)
     lost = persons.of(~there & present_rows(rows, True)) if whole else None
@@ -220,3 +242,54 @@ def rows_alone(X, told):
     X, weights = without_weights(X, told.get("sample_weight"))
     told = told | {"groups": groups, "sample_weight": weights}
     return X, {name: value for name, value in told.items() if value is not None}
+
+
+def without_weights(X, sample_weight):
+    """Return X without the column that ``sample_weight`` names, and the weights, read later."""
+    if not isinstance(sample_weight, str):
+        return X, sample_weight
+    source, column = named_column(X, sample_weight)
+    if column is None:
+        raise ValueError(UNNAMED)
+    if not Columns(source.head()).numeric(column):
+        raise ValueError(NO_NUMBERS)
+    if isinstance(source, FrameRows):
+        return without_column(X, column), X[sample_weight]
+    return split_numbers(source, column)
+
+
+def weighted_persons(sample_weight, persons, n_rows):
+    """Return the Persons of rows that count with weights; without any, each row is a person.
+
+    What it raises, it raises before anything is charged. **Privacy**: the weight of a row is a
+    function of its own entry, 0 of one that is no weight.
+    """
+    shares = _numbers_of(sample_weight() if callable(sample_weight) else sample_weight)
+    if shares.shape != (n_rows,):
+        raise ValueError(LENGTHS)
+    with np.errstate(invalid="ignore"):
+        valid = (shares >= 0) & (shares <= 1)
+    if not valid.all() and get_config()["invalid_rows"] != "ignore":
+        raise ValueError(OUTSIDE)
+    if not shares.any() and get_config()["invalid_rows"] != "ignore":
+        raise ValueError(NO_WEIGHT)
+    if persons is None:
+        persons = Persons(np.arange(n_rows), n_rows)
+    shares = np.where(valid, shares, 0.0)
+    return replace(persons.of(shares > 0), shares=shares)
+
+
+def _numbers_of(sample_weight):
+    if get_config()["invalid_rows"] == "ignore" and not hasattr(sample_weight, "dtype"):
+        raise ValueError(NO_TYPE.format("sample_weight as "))
+    try:
+        if library(sample_weight) in ("pandas", "polars"):  # a gap makes no other type of it
+            column = Columns(sample_weight.to_frame())
+            sample_weight = column.read(0) if column.numeric(0) else None
+        shares = np.asarray(sample_weight)
+        if shares.dtype.kind in "biuf":
+            with np.errstate(over="ignore"):
+                return shares.astype(np.float64)
+    except Exception:  # which may quote entries
+        pass
+    raise ValueError(NO_NUMBERS)

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from skdp.contracts._contract import leaves_of, target_of
+from skdp.contracts import leaves_of, target_of
 from skdp.readers._raw import TableError, has_two_dimensions, library
 from skdp.readers._tables import tables_of
 from skdp.table._schema import BROKEN
@@ -19,7 +19,6 @@ NO_COLUMN = (
     "name of a column of a frame, or y as an array with one entry for each row of X."
 )
 LENGTHS = "y comes in batches of other lengths than those of X. Cut both alike, or pass one array."
-ONE_COLUMN = "y should be a 1d array, with one entry for each row of X. Got more columns than one."
 
 
 def split_target(X, y):

@@ -7,11 +7,10 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from skdp.readers._array import FrameRows
 from skdp.readers._columns import MixedBlockEncoder, TableRows, read_columns
 from skdp.readers._labels import Known
 from skdp.readers._raw import has_two_dimensions, library, numbers, refuse_masked, schema_of
-from skdp.readers._sources import source_of
+from skdp.readers._sources import FrameRows, source_of
 from skdp.readers._target import (
     OF_X,
     OF_Y,

@@ -1,11 +1,30 @@
-"""Configuration of skdp, of the process and within contexts."""
+"""How skdp is set up: options of the process and within contexts, and versions for a bug report."""
 
+import os
+import platform
+import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.metadata import PackageNotFoundError, version
 
 _ALLOWED = {"invalid_rows": ("error", "ignore"), "debug": (False, True), "progress": (False, True)}
 _process = {name: values[0] for name, values in _ALLOWED.items()}
 _context = ContextVar("skdp_config", default=None)
+
+_PACKAGES = (
+    "skdp",
+    "scikit-learn",
+    "numpy",
+    "scipy",
+    "joblib",
+    "threadpoolctl",
+    "cvxpy",
+    "pandas",
+    "polars",
+    "matplotlib",
+    "dask",
+    "opendp",
+)
 
 
 def get_config():
@@ -116,3 +135,40 @@ def _checked(**given):
                 f"{name} must be one of {list(_ALLOWED[name])}. Got {value!r} instead."
             )
     return given
+
+
+def show_versions(file=None):
+    """Print versions of Python, skdp and its dependencies, and the source of randomness.
+
+    Parameters
+    ----------
+    file : file object, default=None
+        Where to print; standard output by default.
+
+    See Also
+    --------
+    get_config
+
+    Notes
+    -----
+    **Privacy**: it reads no table.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    >>> from skdp import show_versions
+    >>> text = StringIO()
+    >>> show_versions(text)
+    >>> "numpy" in text.getvalue()
+    True
+    """
+    file = sys.stdout if file is None else file
+    lines = [f"{'python':<14} {platform.python_version()} on {platform.platform()}"]
+    lines.append(f"{'cpu threads':<14} {os.cpu_count()}")
+    lines.append(f"{'entropy':<14} os.urandom")
+    for name in _PACKAGES:
+        try:
+            lines.append(f"{name:<14} {version(name)}")
+        except PackageNotFoundError:
+            lines.append(f"{name:<14} not installed")
+    file.write("\n".join(lines) + "\n")

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from skdp import PrivateMean, PrivateSearchCV
 from skdp.accounting import Budget, PrivacyLedger, gaussian_delta, group_epsilon, pure_to_gdp
-from skdp.accounting._nearly_gaussian import (
+from skdp.accounting._budget import (
     _corners,
     compose_basic,
     gaussian_price,

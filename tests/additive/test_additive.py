@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 import skdp
 from skdp import PrivateAdditiveClassifier, PrivateAdditiveRegressor, PrivateBoostingRegressor
-from skdp.additive._numbers import Lengths, next_radius
+from skdp.additive._fit import Lengths, next_radius
 from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skdp.additive._smooth import TermPrior, posterior
+from skdp.additive._rules import TermPrior, posterior
 
 COUNTS = np.append(np.full(24, 100.0), 5.0)
 

@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 from skdp.base import Budget, Local, Plan, PrivateEstimator, Step, count_rows, map_merge
-from skdp.mechanisms._weighed import of_persons
+from skdp.mechanisms._exact import of_persons
 from tests.audit._broken import BITS, NON_INTERFERENCE, SENSITIVITY, SoundMean, table
 from tests.audit._broken_too import LONG, WIDE
 

@@ -13,7 +13,7 @@ from skdp.audit import (
 )
 from skdp.base import PrivateEstimator
 from skdp.exceptions import AuditFailure
-from skdp.mechanisms._weighed import of_persons
+from skdp.mechanisms._exact import of_persons
 from skdp.readers._rows import map_merge, weighed_sum
 
 pytestmark = [

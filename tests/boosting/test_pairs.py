@@ -5,10 +5,17 @@ import itertools
 import numpy as np
 import pytest
 
-from skdp.boosting._base import purified
-from skdp.boosting._monotone import Monotone
-from skdp.boosting._pairs import Spike, disjoint_groups, merged, pair_of
-from skdp.boosting._rules import has_enough_for_pairs, most_features, parts_of_tables, sides
+from skdp.boosting._base import Monotone, purified
+from skdp.boosting._pairs import (
+    Spike,
+    disjoint_groups,
+    has_enough_for_pairs,
+    merged,
+    most_features,
+    pair_of,
+    parts_of_tables,
+    sides,
+)
 
 
 def test_merged_cells_have_about_the_same_mass_and_keep_their_order():

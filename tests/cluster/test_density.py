@@ -16,7 +16,7 @@ from skdp.cluster._locate import LOCATE_STEPS, locate
 from skdp.cluster._refine import refine
 from skdp.cluster._synopsis import WeightedCells
 from skdp.gate._curator import Curator
-from skdp.kernel._ball_cover import LocatedBall
+from skdp.kernel._lattice import LocatedBall
 from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.cluster._lloyd_run import lloyd_step
+from skdp.cluster._refine import lloyd_step
 from skdp.cluster._synopsis import to_data, to_units
 from skdp.cluster.friendly import friendly_centers, friendly_road_steps, pca_oracle
 from skdp.cluster.friendly._strategy import parts_for
 from skdp.friendly import MatchPredicate
 from skdp.gate._curator import Curator
-from skdp.kernel._ball_cover import LocatedBall
+from skdp.kernel._lattice import LocatedBall
 from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from skdp.cluster._tree import HalvedBox
-from skdp.kernel._ball_cover import LocatedBall
-from skdp.kernel._lattice import BITS, UNIT, Lattice, Subspace, lattice_points, nearest
+from skdp.kernel._lattice import BITS, UNIT, Lattice, LocatedBall, Subspace, lattice_points, nearest
 
 RNG = np.random.default_rng(3)
 

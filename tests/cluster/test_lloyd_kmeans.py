@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 
 import skdp
 from skdp.cluster._lloyd_kmeans import LloydKMeans
-from skdp.cluster._lloyd_run import ball_points, spread_points
+from skdp.cluster._refine import ball_points, spread_points
 from skdp.gate._curator import replaced_curator
 from tests._curators import CannedCurator, FixedKeys
 

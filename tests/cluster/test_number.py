@@ -5,8 +5,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from skdp import FriendlyCoreKMeans
-from skdp.cluster._number import cell_costs, number_of_clusters
-from skdp.cluster._synopsis import WeightedCells
+from skdp.cluster._synopsis import WeightedCells, cell_costs, number_of_clusters
 from skdp.gate._curator import replaced_curator
 from tests._curators import CannedCurator, FixedKeys
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skdp.cluster.friendly._oracles import kmeans_oracle, pca_oracle
+from skdp.cluster.friendly._parts import kmeans_oracle, pca_oracle
 from skdp.friendly import MatchPredicate
 
 

@@ -3,8 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from skdp.cluster.friendly._oracles import kmeans_oracle
-from skdp.cluster.friendly._parts import part_order, part_tuples, parts
+from skdp.cluster.friendly._parts import kmeans_oracle, part_order, part_tuples, parts
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.readers import ArrayRows
 from tests._curators import FixedKeys

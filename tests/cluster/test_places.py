@@ -9,12 +9,10 @@ import pytest
 from skdp import FriendlyCoreKMeans, PrivateGMM
 from skdp.accounting import Budget
 from skdp.cluster._density import allocate
-from skdp.cluster._locate import whole_space
+from skdp.cluster._locate import merged, whole_space
 from skdp.cluster._outlying_groups import Found, release_ball_cover
-from skdp.cluster._public_ball import merged
 from skdp.cluster._synopsis import WeightedCells, half_widths, some_places, to_data, to_units
-from skdp.kernel._ball_cover import BallCover, LocatedBall
-from skdp.kernel._lattice import UNIT, Lattice
+from skdp.kernel._lattice import UNIT, BallCover, Lattice, LocatedBall
 from skdp.kernel._table import Table
 from skdp.mechanisms import row_norms
 from skdp.readers import ArrayRows

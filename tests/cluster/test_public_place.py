@@ -6,10 +6,9 @@ from sklearn.base import clone
 
 import skdp
 from skdp import FriendlyCoreKMeans, LloydKMeans, PrivateGMM
-from skdp.cluster._public_ball import PublicBall
+from skdp.cluster._locate import PublicBall
 from skdp.cluster._synopsis import half_widths
-from skdp.kernel._ball_cover import LARGEST
-from skdp.kernel._views import InBox
+from skdp.kernel._lattice import LARGEST, InBox
 from skdp.readers import ArrayRows
 
 pytestmark = [

@@ -7,7 +7,7 @@ import pytest
 
 from skdp.accounting import Budget, Plan
 from skdp.cluster._split_merge import LOOK_STEPS, release_split_merge, split_merge_is_useful
-from skdp.kernel._ball_cover import LocatedBall
+from skdp.kernel._lattice import LocatedBall
 from skdp.kernel._table import Table
 from skdp.readers import ArrayRows
 from tests._curators import CannedCurator

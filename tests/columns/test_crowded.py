@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from skdp import PrivateQuantile, config_context
-from skdp.columns._ranks import Ranks, grid_of, multiple_in, multiples, previous_float
+from skdp.columns._ranks import (
+    Ranks,
+    excess_strategy,
+    grid_of,
+    multiple_in,
+    multiples,
+    previous_float,
+)
 from skdp.columns._smooth_ranks import Axis, expected_rows, most_likely
-from skdp.scales._strategy import excess_strategy
 from tests.columns.test_ranks import columns, rank_error
 
 pytestmark = pytest.mark.filterwarnings(

@@ -16,7 +16,7 @@ from skdp.columns._magnitude_histogram import (
 )
 from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._bins import OctaveCells
-from skdp.kernel._views import Boxed
+from skdp.kernel._lattice import Boxed
 from skdp.location._column_strategies import unboxed
 from skdp.location._release import MeanRelease
 from skdp.readers import ArrayRows

@@ -10,9 +10,8 @@ from skdp.accounting import Budget, Plan, Step, pure_to_gdp
 from skdp.accounting._matrix_noise import gdp_to_pure, noise_delta
 from skdp.audit import conditional_sensitivity, non_interference
 from skdp.audit._transcript import matrix_distance, matrix_factor
-from skdp.covariance import PrivateCovariance
-from skdp.covariance.published import _friendly
-from skdp.covariance.published._friendly import (
+from skdp.covariance import PrivateCovariance, published
+from skdp.covariance.published import (
     FAILED,
     SHARES,
     TAKEN,
@@ -213,7 +212,7 @@ def test_replay_on_hostile_neighbours():
 
 
 def test_too_small_a_declared_distance_is_found(monkeypatch):
-    monkeypatch.setattr(_friendly, "average_distance", lambda g, n: average_distance(g, n) / 30)
+    monkeypatch.setattr(published, "average_distance", lambda g, n: average_distance(g, n) / 30)
     with pytest.raises(AuditFailure, match="part noise"):
         for seed in range(18):
             check_replay(*replayed(seed)[1:])

@@ -6,9 +6,9 @@ from skdp.accounting import Step
 from skdp.covariance._distance_histogram import release_distance_histogram, release_size
 from skdp.covariance._release import denoised, denoisers, floored, noise_bound, release_moments
 from skdp.covariance._run import DrawnRows, draw_rows, identity_frame
-from skdp.kernel._keyed_rows import keyed_rows
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
+from skdp.kernel._totals import keyed_rows
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.readers import ArrayRows
 from tests._curators import canned

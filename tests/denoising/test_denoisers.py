@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skdp.base import Release
-from skdp.contracts._contract import Released, Rows, contract_of
+from skdp.contracts import Released, Rows, contract_of
 from skdp.denoising import (
     AutoDenoiser,
     BayesDenoiser,

@@ -31,10 +31,10 @@ from skdp.kernel._table import Table
 from skdp.kernel._totals import Total
 from skdp.mechanisms._exact import sqrt_up
 from skdp.readers import ArrayRows, weighed_sum
-from skdp.readers._levels import order_of_floats as _ordered
+from skdp.readers._loop import order_of_floats as _ordered
 from skdp.scales import LogBins
-from skdp.scales._clipped import float_of_order as _float
 from skdp.scales._column_noise import with_law
+from skdp.scales._log_histogram import float_of_order as _float
 from tests._curators import CannedCurator, FixedKeys, canned, check_replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

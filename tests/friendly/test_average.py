@@ -9,7 +9,7 @@ from skdp.audit._transcript import CannedCurator, moves
 from skdp.friendly import DistancePredicate, LocalCore
 from skdp.friendly._average import core_mean, friendly_average
 from skdp.friendly._filters import tail_margin
-from skdp.kernel.pairs._soft_core import GRID_BITS
+from skdp.kernel.pairs._distance import GRID_BITS
 from skdp.readers import ArrayRows
 from tests._curators import check_replay
 

@@ -8,7 +8,7 @@ import skdp
 from skdp import FriendlyCoreFilter, PrivateMean, make_private_pipeline
 from skdp.audit import CannedCurator
 from skdp.audit._transcript import FixedKeys
-from skdp.contracts._contract import Core, chain_problems
+from skdp.contracts import Core, chain_problems
 from skdp.friendly import DistancePredicate, LocalCore, friendly_average
 from skdp.friendly.published import CovarianceDistance, PairwisePredicate
 from skdp.gate._curator import replaced_curator

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skdp.friendly import DistancePredicate
-from skdp.kernel.pairs import _counting, _panels
+from skdp.kernel.pairs import _counting
 
 
 def oracle(A, B, radius):
@@ -75,11 +75,11 @@ def draw(rng):
 
 def shrink_blocks(rng, monkeypatch):
     panel, cells = rng.choice([1, 7, 64, 1000, 2**17]), rng.choice([1, 50, 777, 2**18])
-    for room in (_counting, _panels):
-        monkeypatch.setattr(room, "PANEL", int(panel))
-        monkeypatch.setattr(room, "CELLS", int(cells))
-    monkeypatch.setattr(_panels, "BLOCK", int(rng.choice([1, 8, 24, 64, 240])))
-    monkeypatch.setattr(_panels, "DOUBT", float(rng.choice([0, 2.0**-10, 2.0**-4])))
+    for pairs, entries in (("FEW_PAIRS", "ROW_CELLS"), ("PANEL", "CELLS")):
+        monkeypatch.setattr(_counting, pairs, int(panel))
+        monkeypatch.setattr(_counting, entries, int(cells))
+    monkeypatch.setattr(_counting, "BLOCK", int(rng.choice([1, 8, 24, 64, 240])))
+    monkeypatch.setattr(_counting, "DOUBT", float(rng.choice([0, 2.0**-10, 2.0**-4])))
 
 
 def fuzz(seed, rounds, monkeypatch):
@@ -236,7 +236,7 @@ def test_products_in_single_precision_are_no_proof_next_to_the_radius(d):
     beside = 2.0 ** -rng.integers(20, 54, size=(500, 1)) * rng.choice([-1, 1], (500, 1))
     around *= 1.5 * (1 + beside)
     X = np.r_[2 * around[:1], rng.normal(size=(20, d)) * 1e-9, around]  # the first is the pivot
-    assert _panels.UNITS[np.float32] * (d + 8) * 40 < _panels.DOUBT  # they are tried
+    assert _counting.UNITS[np.float32] * (d + 8) * 40 < _counting.DOUBT  # they are tried
     counts = DistancePredicate(1.5).friends(X)
     np.testing.assert_array_equal(counts, oracle(X, X, 1.5).sum(axis=1))
 

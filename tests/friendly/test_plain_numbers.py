@@ -23,7 +23,7 @@ from skdp.friendly._filters import group_bits
 from skdp.friendly._tuples import secret_permutation
 from skdp.friendly.published import CovarianceDistance, TupleDistance, paradigm, paradigm_inverse
 from skdp.friendly.published._basic_filter import basic_filter_probabilities
-from skdp.kernel.pairs._public_numbers import real, whole
+from skdp.kernel.pairs._distance import real, whole
 from skdp.mechanisms._exact import exact
 
 INTS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]

@@ -10,7 +10,7 @@ from skdp.friendly import (
     soft_core_average,
     soft_core_sensitivity,
 )
-from skdp.kernel.pairs import _soft_core as module
+from skdp.kernel.pairs import _distance as module
 
 
 def exact_average(X, counts, n_up, h_low, grid):

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skdp import config_context
+from skdp._private_part import Local
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.audit._transcript import FixedKeys, Script, moves
 from skdp.exceptions import AuditFailure, ReleaseError, SeededNoiseWarning
-from skdp.utils._private_state import Local
 from tests.fuzz import _functions
 from tests.fuzz._tables import SIGNS, written
 

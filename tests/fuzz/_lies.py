@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from skdp.contracts._contract import Contract, Rows
+from skdp.contracts import Contract, Rows
 
 
 def _has_the_row(X):

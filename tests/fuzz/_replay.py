@@ -15,6 +15,7 @@ from math import isqrt
 import numpy as np
 
 from skdp import PrivacyLedger, config_context
+from skdp._private_part import Local
 from skdp.accounting._budget import FAILURE_PART
 from skdp.accounting._conversions import pure_gaussian_delta, zcdp_epsilon
 from skdp.audit._fingerprint import fingerprint, state
@@ -24,7 +25,6 @@ from skdp.audit._transcript import CannedCurator, FixedKeys, Script, moves
 from skdp.exceptions import AuditFailure, ReleaseError, SeededNoiseWarning
 from skdp.gate._curator import replaced_curator
 from skdp.mechanisms._exact import sqrt_up
-from skdp.utils._private_state import Local
 from tests.fuzz._neighbours import draw
 
 ROUNDED = 1 + Fraction(1, 2**40)  # rates of choices and claims of mixed budgets are floats

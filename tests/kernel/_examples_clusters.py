@@ -3,7 +3,6 @@
 import numpy as np
 
 from skdp.accounting import Budget
-from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._bins import LogBins
 from skdp.kernel._cluster_sums import (
     ClusterTotals,
@@ -20,7 +19,7 @@ from skdp.kernel._clusters import (
     PlaceCells,
     Reaches,
 )
-from skdp.kernel._lattice import Subspace
+from skdp.kernel._lattice import BallCover, LocatedBall, Subspace
 from skdp.kernel._statistic import Offer, Shape
 from tests.kernel._examples import OFFER, hostile, wild
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.kernel.applied._entry_scores import ScoreMoments, ScoreProducts, Scores
+from skdp.kernel.applied._scores import ScoreMoments, ScoreProducts, Scores
 from tests.kernel._examples import EXTREMES, OFFER, hostile, wild
 
 __all__ = ["EXAMPLES"]

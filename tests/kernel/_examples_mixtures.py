@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.kernel._ball_cover import BallCover, LocatedBall
+from skdp.kernel._lattice import BallCover, LocatedBall
 from skdp.kernel._mixtures import FirstWeight, Lead, MixtureFrame, MixtureMoments
 from tests.kernel._examples import OFFER, hostile
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.kernel._persons import PersonsWithMore
+from skdp.kernel._parts import PersonsWithMore
 
 __all__ = ["EXAMPLES"]
 

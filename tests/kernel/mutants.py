@@ -31,7 +31,7 @@ SECONDS, WAITED = 240, 3600  # of the processor, and of the clock: a mutant that
 # The page of the kernel is not copied, and says nothing of a mutant.
 TESTS = ["tests/kernel", "--ignore=tests/kernel/test_reading.py"]
 ELSEWHERE = "test_elsewhere"  # runs lines of the kernel in another process, which nobody traces
-WIRE = {"_codec.py", "_table.py", "_parts.py", "_log.py"}  # what crosses to it
+WIRE = {"_totals.py", "_table.py", "_parts.py", "_log.py"}  # what crosses to it
 
 COMPARED = {
     ast.Lt: (ast.LtE, ast.GtE),

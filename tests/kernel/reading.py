@@ -32,20 +32,19 @@ ORDER = [
     (
         "Noise",
         "mechanisms/_exact.py mechanisms/_entropy.py mechanisms/_noise.py "
-        "mechanisms/_weighed.py "
         "accounting/_matrix_noise.py",
         "integers plus noise of exactly the scale that was paid for",
         ":doc:`building_blocks`",
     ),
     (
         "Queries",
-        "kernel/_plain.py kernel/_statistic.py kernel/_codec.py",
+        "kernel/_plain.py kernel/_statistic.py kernel/_totals.py",
         "queries are plain data; none holds a bound",
         "K1, K2",
     ),
     (
         "The table",
-        "kernel/_table.py kernel/_parts.py kernel/_totals.py _unread.py",
+        "kernel/_table.py kernel/_parts.py _unread.py",
         "check, price, sum, add noise, record the charge: in this order, and nothing else leaves",
         "K3, K4, K5",
     ),
@@ -71,21 +70,21 @@ ORDER = [
     ),
     (
         "Entries",
-        "readers/_array.py readers/_tables.py readers/_columns.py readers/_labels.py "
-        "readers/_coded.py readers/_target.py readers/_levels.py",
+        "readers/_sources.py readers/_tables.py readers/_columns.py readers/_labels.py "
+        "readers/_target.py",
         "a row of a block, and a code of a label, is a function of one row of the table",
         "docstring of each class",
     ),
     (
         "Whose rows",
         "readers/_ids.py readers/_entries.py by_group/_rows.py by_group/_keys.py "
-        "by_group/_persons.py rowwise/_groups.py",
+        "rowwise/_groups.py",
         "the person, or the group, of a row is a function of one entry or two of it",
         ":doc:`groups`, :doc:`by_group`",
     ),
     (
         "A fit",
-        "estimator/_estimator.py table/_groups.py table/_weights.py utils/_private_state.py",
+        "estimator/_estimator.py table/_groups.py _private_part.py",
         "the plan is charged before rows are read; exceptions tell nothing",
         ":doc:`threat_model`",
     ),

@@ -6,17 +6,19 @@ import pytest
 from skdp.covariance._run import identity_frame
 from skdp.kernel._coordinates import Design
 from skdp.kernel._sampled import Sample
-from skdp.kernel.applied._entry_scores import ScoreMoments, ScoreProducts, Scores
 from skdp.kernel.applied._hazards import CURVATURE, HazardStep
 from skdp.kernel.applied._likeness import RingLikeness
-from skdp.kernel.applied._losses import LossColumn
 from skdp.kernel.applied._scores import (
     GAIN,
     PARTS,
     ConfusionCells,
+    LossColumn,
     OfLevel,
     PrefixCells,
     ScoreCells,
+    ScoreMoments,
+    ScoreProducts,
+    Scores,
     prefix_matrix,
 )
 

@@ -18,9 +18,9 @@ from skdp.cluster._synopsis import (
     to_units,
 )
 from skdp.columns._magnitude_histogram import OctaveEnds, octaves_around
-from skdp.kernel._ball_cover import FARTHEST, LIMIT, SMALLEST, BallCover, LocatedBall
-from skdp.kernel._ball_cover import LARGEST as BIGGEST
 from skdp.kernel._bins import LARGEST, LogBins, OctaveCells, UniformCells
+from skdp.kernel._lattice import FARTHEST, LIMIT, SMALLEST, BallCover, LocatedBall
+from skdp.kernel._lattice import LARGEST as BIGGEST
 from skdp.kernel._statistic import Shape
 from skdp.kernel._sums import FarthestEntry
 from skdp.kernel.pairs._distance import DistancePredicate

@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 
 from skdp import FriendlyCoreKMeans
-from skdp.kernel._ball_cover import BallCover, LocatedBall
+from skdp._private_part import Local
 from skdp.kernel._bins import LogBins
 from skdp.kernel._clusters import GridCells, InPlaces, Nearest, NearestLifted
-from skdp.kernel._lattice import Subspace
+from skdp.kernel._lattice import BallCover, Beyond, InBox, LocatedBall, Subspace
 from skdp.kernel._statistic import Shape
 from skdp.kernel._table import Table
-from skdp.kernel._views import Beyond, InBox
 from skdp.readers import ArrayRows
-from skdp.utils._private_state import Local
 from tests._curators import canned
 from tests.kernel._examples import hostile
 

@@ -9,8 +9,8 @@ from skdp.kernel._labels import Coded
 from skdp.kernel._plain import refuse
 from skdp.kernel._statistic import Shape
 from skdp.readers import ArrayRows
-from skdp.readers._coded import AnyLevel, LevelBins, LevelLabels, LevelNumbers, LevelSigns
 from skdp.readers._columns import ColumnBlock
+from skdp.readers._labels import AnyLevel, LevelBins, LevelLabels, LevelNumbers, LevelSigns
 from skdp.readers._persons import Persons, weighed_rows
 from tests.kernel._examples_marginals import block_of_columns
 

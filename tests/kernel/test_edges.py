@@ -10,10 +10,10 @@ import pytest
 from skdp.accounting import Budget
 from skdp.cluster._synopsis import half_widths
 from skdp.covariance._run import identity_frame
-from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._coordinates import Design
 from skdp.kernel._gradients import ONE, LogitIntercepts
 from skdp.kernel._histograms import OfUsers
+from skdp.kernel._lattice import LocatedBall
 from skdp.kernel._layout import Layout
 from skdp.kernel._plain import own
 from skdp.kernel._residual_sums import Products, integer_helmert

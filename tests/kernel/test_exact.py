@@ -9,11 +9,10 @@ import pytest
 from skdp.audit._draw import AuditRandom
 from skdp.audit._statistics import check_sums
 from skdp.covariance._run import identity_frame
-from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._clusters import LineCells, Nearest, NearestLifted
 from skdp.kernel._coordinates import Design
 from skdp.kernel._gradients import LogitStep
-from skdp.kernel._lattice import Subspace, projected
+from skdp.kernel._lattice import LocatedBall, Subspace, projected
 from skdp.kernel._statistic import Shape
 
 WRAPS = 2**32  # the square of which is 0 in 64 bits

@@ -6,16 +6,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._friends import SparseRing
 from skdp.kernel._histograms import Cells, HistogramCounts
+from skdp.kernel._lattice import LocatedBall
 from skdp.kernel._mixtures import FirstWeight, MixtureFrame, MixtureMoments, log_density
 from skdp.kernel._residual_sums import PairDistances
 from skdp.kernel._statistic import Shape
 from skdp.kernel.applied._likeness import RingLikeness
-from skdp.kernel.applied._losses import LossColumn
+from skdp.kernel.applied._scores import LossColumn
 from skdp.readers import ArrayRows
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from skdp.accounting import Budget
 from skdp.covariance._run import identity_frame
-from skdp.kernel import _keyed_rows
-from skdp.kernel._ball_cover import LIMIT
+from skdp.kernel import _totals
 from skdp.kernel._bounded import short_pairs
 from skdp.kernel._cells import Codes, Pair
 from skdp.kernel._columns import EdgeCells, WeighedCells
@@ -16,7 +15,7 @@ from skdp.kernel._coordinates import Design
 from skdp.kernel._friends import SECOND_COUNT, HIndex, SoftCore
 from skdp.kernel._gradients import LogitStep
 from skdp.kernel._histograms import Cells, capped_sensitivity
-from skdp.kernel._lattice import BITS, lattice_points
+from skdp.kernel._lattice import BITS, LIMIT, lattice_points
 from skdp.kernel._layout import WIDEST, Layout, check_layout
 from skdp.kernel._mixtures import FINE, MixtureFrame, _certified, integer_shares, log_density
 from skdp.kernel._sampled import Members
@@ -158,7 +157,7 @@ def test_layouts_that_are_too_wide_or_too_large():
 
 @pytest.mark.parametrize("q", [0.1, 0.9])
 def test_rows_are_drawn_with_the_probability_asked_for(monkeypatch, q):
-    monkeypatch.setattr(_keyed_rows, "MOST_ENTRIES", 0)  # so that they are read block by block
+    monkeypatch.setattr(_totals, "HELD_ENTRIES", 0)  # so that they are read block by block
     n = 20_000
     drawn = table(np.zeros((n, 2))).thinned(q * n, n, use="u")
     count = drawn.ask(Count(), share=1, label="a").value[0]

@@ -23,13 +23,13 @@ from skdp.gate._curator import Curator
 from skdp.kernel._bins import LogBins, UniformCells
 from skdp.kernel._bounded import BoundedSums
 from skdp.kernel._cells import Binned, Codes
-from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._columns import ColumnCells
 from skdp.kernel._friends import HIndex, Ring, RingColumns, SparseRing
 from skdp.kernel._plain import own, public
 from skdp.kernel._statistic import RowMap, Rule, Shape, Statistic
 from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
 from skdp.kernel._table import Noisy, Table
+from skdp.kernel._totals import decoded, encoded
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
 from tests._curators import CannedCurator

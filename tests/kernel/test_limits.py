@@ -6,26 +6,24 @@ import numpy as np
 import pytest
 
 from skdp.kernel import _friends
-from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._bins import LogBins
 from skdp.kernel._cells import Binned, Codes, Pair, Steps
 from skdp.kernel._clusters import DEEPEST, GridCells, LineCells, Nearest, NearestLifted
 from skdp.kernel._columns import ColumnBins, WeighedCells
 from skdp.kernel._friends import RingColumns, SoftCore, SparseRing
 from skdp.kernel._histograms import HistogramCounts, OfUsers, UserCounts
-from skdp.kernel._keyed_rows import limit_of
 from skdp.kernel._labels import Coded
-from skdp.kernel._lattice import Subspace
+from skdp.kernel._lattice import BallCover, LocatedBall, Subspace
 from skdp.kernel._layout import LARGEST, Layout, check_layout
 from skdp.kernel._residual_sums import PairDistances
 from skdp.kernel._residuals import RangeResiduals
 from skdp.kernel._statistic import MOST_CELLS, Shape
 from skdp.kernel._sums import Distances
 from skdp.kernel._terms import Clipped, FeatureCells, Logistic, ResidualSum, TermScores
+from skdp.kernel._totals import limit_of
 from skdp.kernel.applied._scores import PrefixCells, ScoreCells
-from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._soft_core import MOST_ROWS, soft_core_sensitivity
-from skdp.readers._coded import LevelNumbers
+from skdp.kernel.pairs._distance import MOST_ROWS, DistancePredicate, soft_core_sensitivity
+from skdp.readers._labels import LevelNumbers
 
 ZERO, ONE, CELLS = np.zeros(1), np.ones(1), Shape(2, "cells", (3,))
 BALL = LocatedBall(9.0, 1.0, ZERO, 1.0, 1.0)

@@ -5,10 +5,10 @@ import pytest
 
 from skdp.kernel._coordinates import BesideLine, Design, FeatureBox, Frame, InUnits, SomeColumns
 from skdp.kernel._gradients import LineGradients, LogitGradients
+from skdp.kernel._lattice import Boxed, InBox, TheseColumns
 from skdp.kernel._plain import TYPES
 from skdp.kernel._statistic import RowMap
-from skdp.kernel._views import Boxed, InBox, TheseColumns
-from skdp.kernel.applied._losses import KINDS, LossColumn
+from skdp.kernel.applied._scores import KINDS, LossColumn
 from skdp.mechanisms import _compiled
 from tests.kernel._examples import hostile, wild
 from tests.kernel._examples_linear import design, finite

@@ -11,15 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skdp.kernel import _sampled
-from skdp.kernel._codec import decoded, encoded
+from skdp.kernel import _sampled, _totals
 from skdp.kernel._friends import HIndex, SoftCore, _Mean
 from skdp.kernel._plain import TYPES
 from skdp.kernel._sampled import OfSample, Sample
 from skdp.kernel._statistic import Shape
-from skdp.kernel.pairs import _counting, _ring, _soft_core
-from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._soft_core import soft_core_average, soft_core_sensitivity
+from skdp.kernel._totals import decoded, encoded
+from skdp.kernel.pairs import _counting, _distance
+from skdp.kernel.pairs._distance import DistancePredicate, soft_core_average, soft_core_sensitivity
 
 GRID = 0.0, 1.0, 1.5, 4.0
 HOSTILE = 0.0, -0.0, 1.0, np.inf, 1.7e308, -1.7e308, 5e-324
@@ -161,7 +160,8 @@ def test_blocks_of_rows_are_as_good_as_all_at_once(monkeypatch, cls):
     rng, d = np.random.default_rng(0), 3
     one = Sample(rng.normal(size=(50, d)), rng.permutation(50).astype(np.uint64), 1.0, 50.0)
     whole = [np.asarray(statistic.total(one)) for statistic in OF_SAMPLES[cls](d)]
-    for room in (_ring, _soft_core, _counting):
+    monkeypatch.setattr(_counting, "ROW_CELLS", 4 * d)
+    for room in (_totals, _distance, _counting):
         monkeypatch.setattr(room, "CELLS", 4 * d)
     two = Sample(one.Z, one.keys, 1.0, 50.0)
     for statistic, wanted in zip(OF_SAMPLES[cls](d), whole, strict=True):
@@ -172,8 +172,8 @@ def test_blocks_of_rows_are_as_good_as_all_at_once(monkeypatch, cls):
 def test_a_ring_has_a_difference_for_every_row(monkeypatch, n_rows):
     rng = np.random.default_rng(n_rows)
     Z, order = rng.normal(size=(n_rows, 2)), rng.permutation(n_rows)
-    monkeypatch.setattr(_ring, "CELLS", 6)
-    told = np.concatenate([task() for task in _ring.ring_blocks(Z, order, np.array)])
+    monkeypatch.setattr(_totals, "CELLS", 6)
+    told = np.concatenate([task() for task in _totals.ring_blocks(Z, order, np.array)])
     np.testing.assert_array_equal(told, Z[order] - Z[np.roll(order, 1)])
 
 

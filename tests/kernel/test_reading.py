@@ -25,8 +25,6 @@ SEE_ROWS = "kernel", "readers", "mechanisms", "gate"
 REST = {
     "readers/__init__.py": "names",
     "mechanisms/__init__.py": "names",
-    "gate/_budget_allocation.py": "shares of steps, which the books check",
-    "readers/_sources.py": "a format",
     "readers/_calendar.py": "a format",
     "readers/_raw.py": "a format",
 }

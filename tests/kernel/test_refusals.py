@@ -10,9 +10,8 @@ import pytest
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit._statistics import shape_of
 from skdp.gate._curator import Curator
-from skdp.kernel import _codec
+from skdp.kernel import _totals
 from skdp.kernel._cells import Binned, Codes, cell_numbers
-from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._layout import Layout, check_layout, largest_tables
 from skdp.kernel._log import Log
@@ -23,6 +22,7 @@ from skdp.kernel._sampled import Sample
 from skdp.kernel._statistic import Offer, Shape, grid_bits
 from skdp.kernel._sums import Count, room_bits
 from skdp.kernel._table import Table
+from skdp.kernel._totals import decoded, encoded
 from skdp.marginals._residuals import workload_layout
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
@@ -49,9 +49,9 @@ def test_parts_of_a_pure_budget_need_bounds_for_it():
 
 def test_arrays_that_cross_are_not_too_large(monkeypatch):
     told = json.loads(json.dumps(encoded(np.arange(3))))
-    monkeypatch.setattr(_codec, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(_totals, "MOST_ENTRIES", 3)
     assert decoded(told).tolist() == [0, 1, 2]
-    monkeypatch.setattr(_codec, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(_totals, "MOST_ENTRIES", 2)
     with pytest.raises(ValueError, match="another size"):
         decoded(told)
 

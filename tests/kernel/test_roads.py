@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 
 from skdp.kernel import _bounded
-from skdp.kernel._ball_cover import LIMIT, BallCover, LocatedBall
 from skdp.kernel._bounded import Bernstein, BoxedSquares, Powers
 from skdp.kernel._cells import Binned, Codes, Held, InMemoryCells, cell_numbers
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._histograms import OfUsers, UserCounts
-from skdp.kernel._lattice import Lattice
-from skdp.kernel._persons import CappedPersons, PersonsWithMore, persons_table
+from skdp.kernel._lattice import LIMIT, BallCover, Lattice, LocatedBall
+from skdp.kernel._parts import CappedPersons, PersonsWithMore, persons_table
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
 from skdp.kernel._terms import FeatureCells
-from skdp.kernel.applied import _entry_scores
-from skdp.kernel.applied._entry_scores import ScoreMoments, Scores
+from skdp.kernel.applied import _scores
+from skdp.kernel.applied._scores import ScoreMoments, Scores
 from skdp.mechanisms import _compiled
 from skdp.readers import ArrayRows
 from skdp.readers._persons import Persons
@@ -53,7 +52,7 @@ def wrong_gains(monkeypatch, compiled):
         return pairs(TOO_MUCH * first, *others, **how)
 
     monkeypatch.setattr(_bounded, "pair_sums", long_sums)
-    for room in (_bounded, _entry_scores):
+    for room in (_bounded, _scores):
         monkeypatch.setattr(room, "short_pairs", long_pairs)
 
 

@@ -9,15 +9,14 @@ import pytest
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator
 from skdp.kernel._bins import LogBins
-from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._plain import public
 from skdp.kernel._ranks import KeyRanks, Thresholds
 from skdp.kernel._statistic import OneCell, Rule, Statistic
 from skdp.kernel._sums import BallSum, BoxProducts, Count, Distances, RowsWithGaps
 from skdp.kernel._table import Noisy, Table
-from skdp.kernel._totals import asked_first, totals
+from skdp.kernel._totals import asked_first, decoded, encoded, totals
 from skdp.readers import ArrayRows
-from skdp.readers._levels import places
+from skdp.readers._loop import places
 from skdp.readers._persons import NoisyUnitCount, Persons, weighed_rows
 
 ZERO = np.zeros(2)

@@ -10,7 +10,6 @@ from skdp.friendly import h_index
 from skdp.gate._curator import make_curator
 from skdp.kernel import _friends
 from skdp.kernel._bins import LogBins
-from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._friends import (
     FIRST_COUNT,
     H_INDEX,
@@ -20,11 +19,12 @@ from skdp.kernel._friends import (
     RingColumns,
     SoftCore,
 )
+from skdp.kernel._lattice import Boxed
 from skdp.kernel._log import Log
 from skdp.kernel._sampled import Members
 from skdp.kernel._sums import Count, KeptRows
 from skdp.kernel._table import Table
-from skdp.kernel._views import Boxed
+from skdp.kernel._totals import decoded, encoded
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.readers import ArrayRows
 from skdp.readers._persons import NoisyUnitCount, SampledRows

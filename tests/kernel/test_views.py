@@ -9,12 +9,11 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator
 from skdp.base import ArrayRows, Count, OneCell, Table, public
 from skdp.kernel import _cells
-from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._bins import LogBins
 from skdp.kernel._cells import Binned, Codes, Held
 from skdp.kernel._clusters import InPlaces
+from skdp.kernel._lattice import BallCover, Beyond, LocatedBall
 from skdp.kernel._residuals import Layout, Residuals
-from skdp.kernel._views import Beyond
 from skdp.mechanisms import finite_rows
 from skdp.readers._persons import NoisyUnitCount, Persons, weighed_rows
 

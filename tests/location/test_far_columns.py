@@ -5,7 +5,7 @@ import pytest
 
 from skdp import PrivateMean
 from skdp.kernel._sums import FarthestEntry
-from skdp.location._far_columns import BINS, EDGES, STARTS, column_excess
+from skdp.location._clip import BINS, EDGES, STARTS, column_excess
 from skdp.scales import LogBins
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

@@ -16,7 +16,7 @@ from skdp.marginals._release import (
     replace_one_factor,
 )
 from skdp.marginals._residuals import all_subsets, helmert, workload_layout
-from skdp.marginals.published._parities import uniform_shares
+from skdp.marginals.published._relaxation import uniform_shares
 
 D = (10, 20, 50, 100)
 

@@ -25,7 +25,7 @@ from skdp.marginals._release import (
     replace_one_factor,
 )
 from skdp.marginals._residuals import tables_of, workload_layout
-from skdp.marginals.published._parities import uniform_shares
+from skdp.marginals.published._relaxation import uniform_shares
 from skdp.mechanisms._exact import sqrt_up
 from skdp.readers import ArrayRows
 from tests._curators import CannedCurator, canned, check_replay

@@ -10,7 +10,7 @@ import pytest
 from skdp.kernel._layout import Layout, set_keys, set_numbers
 from skdp.kernel._residual_sums import coordinates, integer_helmert, squared_lengths
 from skdp.marginals._residuals import all_subsets, helmert, table_of, tables_of, workload_layout
-from skdp.marginals.published._parities import from_parities, to_parities, walsh_hadamard
+from skdp.marginals.published._relaxation import from_parities, to_parities, walsh_hadamard
 from tests.marginals._noisy import residuals_of, values_of
 
 D, K = 6, 3

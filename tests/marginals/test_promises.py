@@ -34,7 +34,7 @@ from skdp.marginals.published._boosting import (
     boosting_rounds,
     sure_boosting_plan,
 )
-from skdp.marginals.published._parities import from_parities
+from skdp.marginals.published._relaxation import from_parities
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
 

@@ -9,7 +9,7 @@ import pytest
 from skdp.marginals._postprocess import postprocess
 from skdp.marginals._residuals import Measurement
 from skdp.marginals.published._frank_wolfe import published_projection, relaxed_projection
-from skdp.marginals.published._parities import to_parities
+from skdp.marginals.published._relaxation import to_parities
 from tests.marginals._noisy import loss, noisy_tree
 
 

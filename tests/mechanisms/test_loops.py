@@ -14,16 +14,14 @@ from sklearn.base import clone
 import skdp.mechanisms
 from skdp import FriendlyCoreKMeans, PrivateMean, PrivateMedian
 from skdp.audit._tables import small_blocks
-from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._bins import LogBins, OctaveCells, UniformCells
 from skdp.kernel._bounded import BoundedSums, BoxedSquares, Powers, pair_sums, short_pairs
 from skdp.kernel._clusters import Nearest
 from skdp.kernel._columns import ColumnBins, ColumnCells, EdgeCells
 from skdp.kernel._coordinates import Design, FeatureBox, Frame, SomeColumns
 from skdp.kernel._gradients import LineGradients, LogitStep
-from skdp.kernel._lattice import nearest
+from skdp.kernel._lattice import Boxed, InBox, LocatedBall, nearest
 from skdp.kernel._ranks import Thresholds
-from skdp.kernel._views import Boxed, InBox
 from skdp.mechanisms import _compiled, ball_rows, ball_sum, finite_rows, gram_sum, row_norms
 from skdp.mechanisms._norms import products
 from skdp.readers import ArrayRows

@@ -14,7 +14,7 @@ from skdp import PrivateLinearRegression, PrivateLogisticRegression, PrivateSear
 from skdp.accounting import PrivacyLedger
 from skdp.exceptions import BudgetExceeded, LowAccuracyWarning
 from skdp.metrics import cross_val_plan, private_cross_val_score
-from skdp.metrics._scores import probabilities_of
+from skdp.metrics._reports import probabilities_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),

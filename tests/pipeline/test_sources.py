@@ -33,7 +33,7 @@ from skdp import (
 )
 from skdp.audit._fingerprint import fingerprint
 from skdp.base import Curator, Local
-from skdp.gate._budget_allocation import BudgetAllocation
+from skdp.gate._accountant import BudgetAllocation
 from skdp.marginals import Bins
 from skdp.mechanisms import RowKeys
 from skdp.mechanisms._entropy import SeededEntropy

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from skdp import FriendlyCoreFilter, PrivateMean
-from skdp.contracts._contract import Core, chain_problems, contract_of
+from skdp.contracts import Core, chain_problems, contract_of
 from skdp.friendly import DistancePredicate
 from skdp.friendly.published import PairwisePredicate
 from skdp.mechanisms import RowKeys, make_entropy

@@ -16,7 +16,7 @@ from sklearn.preprocessing import (
 
 from skdp import PrivatePCA, PublicFit, RowMap
 from skdp import config_context as skdp_config
-from skdp.contracts._contract import Rows, contract_of
+from skdp.contracts import Rows, contract_of
 from skdp.rowwise._form import dummy_rows
 from skdp.rowwise._map import SAME, detect_row_mixing
 from tests._sklearn import run_checks
@@ -161,7 +161,7 @@ def test_steps_known_as_row_wise_are_so_to_the_last_bit(step):
     ],
 )
 def test_steps_that_look_at_rows_are_not(step, text):
-    from skdp.contracts._contract import chain_problems
+    from skdp.contracts import chain_problems
 
     assert contract_of(step) is None
     assert text in chain_problems([("step", step)])[0]

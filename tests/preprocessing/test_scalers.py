@@ -6,7 +6,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import skdp
 from skdp import PrivateMean
-from skdp.contracts._contract import Rows, chain_problems, contract_of
+from skdp.contracts import Rows, chain_problems, contract_of
 from skdp.preprocessing import (
     PrivateMinMaxScaler,
     PrivateRobustScaler,

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 import skdp
 from skdp import PrivacyLedger, PrivateMean
-from skdp.contracts._contract import BoundedStatistic, Rows, chain_problems, contract_of
+from skdp.contracts import BoundedStatistic, Rows, chain_problems, contract_of
 from skdp.exceptions import BudgetExceeded
 from skdp.preprocessing import (
     GaussianMechanism,

@@ -12,7 +12,7 @@ RANDOMNESS = {
     "audit/_fingerprint.py": "compares what fits keep by a hash",
     "audit/_process.py": "sets generators back that an audited fit has used",
     "cluster/friendly/_parts.py": "public seeds of oracles, from a hash",
-    "utils/_public.py": "public choices, functions of public numbers",
+    "utils/_numbers.py": "public choices, functions of public numbers",
     "planning/_families.py": "makes public rows up to plan with",
 }
 CLOCKS = {
@@ -31,7 +31,7 @@ LOGS = {
 STDOUT = {
     "__main__.py": "the command line",
     "utils/_progress.py": "tells of releases on the standard error, if asked to",
-    "show/_versions.py": "prints versions for a bug report",
+    "utils/_config.py": "prints versions for a bug report",
     "pipeline/_private_pipeline.py": "tells names and shares of steps, if asked to",
 }
 BOOKS = {
@@ -67,7 +67,7 @@ STORES = {
 SETATTR = {
     "denoising/_base.py": "denoisers are fitted on released vectors",
     "estimator/_estimator.py": "sets what _release returned",
-    "estimator/_fits_elsewhere.py": "sets what _release returned",
+    "estimator/_mixins.py": "sets what _release returned",
     "utils/_numbers.py": "parameters become Python's own numbers",
     "utils/_renamed.py": "an old name of a parameter or attribute stands for the new one",
     "kernel/pairs/_distance.py": "a frozen dataclass casts its parameter",
@@ -118,6 +118,8 @@ PUBLIC = {
         "share": "from releases",
         "left": "a share",
         "unit": "of a budget",
+        "granted": "a unit",
+        "budget": "its unit",
     },
     "table/_schema.py": {
         "names": "of dtypes",
@@ -129,6 +131,10 @@ PUBLIC = {
     "utils/_numbers.py": {
         "told": "of scikit-learn about a parameter, a table by its type",
         "hint": "a constant text, and a number or text that is a parameter",
+        "name": "of a parameter",
+        "vector": "its value",
+        "error": "about its value",
+        "n_features": "",
     },
     "show/_summary.py": {
         "name": "of a parameter",
@@ -171,8 +177,7 @@ PUBLIC = {
         "text": "constant texts and types of steps",
     },
     "estimator/_estimator.py": {"plan": "its problems, made from parameters"},
-    "estimator/_fits_elsewhere.py": {"plan": "its problems, made from parameters"},
-    "gate/_budget_allocation.py": {"granted": "a unit", "budget": "its unit"},
+    "estimator/_mixins.py": {"plan": "its problems, made from parameters"},
     "show/_display.py": {
         "x": "a public option",
         "otherwise": "constant text",
@@ -238,21 +243,14 @@ PUBLIC = {
     },
     "denoising/_base.py": {"n_features": "of released vectors", "law": "public"},
     "denoising/_graph.py": {"n_nodes": "public"},
-    "denoising/_intervals.py": {"noise_scale": "public"},
+    "denoising/_vector.py": {"noise_scale": "public"},
     "denoising/_shrinkers.py": {"d": "columns of released vectors"},
     "friendly/published/_basic_filter.py": {"alpha": "public"},
     "friendly/_diameter.py": {"r_min": "", "r_max": "", "base": "", "slack": ""},
     "friendly/_filters.py": {"level": "public"},
     "friendly/_match.py": {"told": "of made-up rows"},
-    "kernel/pairs/_soft_core.py": {"n_up": "released", "h_low": "released"},
+    "kernel/pairs/_distance.py": {"n_up": "released", "h_low": "released"},
     "location/_bounded_moments.py": {"given": "names of parameters"},
-    "location/_public.py": {
-        "name": "of a parameter",
-        "vector": "its value",
-        "error": "about its value",
-        "told": "the same",
-        "n_features": "",
-    },
     "preprocessing/_scalers.py": {"ends": "a public parameter"},
     "preprocessing/_rank_scalers.py": {"ends": "a public parameter"},
     "marginals/_answers.py": {"names": "of columns"},
@@ -278,12 +276,15 @@ PUBLIC = {
         "wrong": "names of columns",
         "outside": "names of columns, told to a caller who holds the data",
     },
-    "table/_levels.py": {"key": "of categories", "which": "names of columns"},
+    "table/_levels.py": {
+        "key": "of categories",
+        "which": "names of columns",
+        "name": "of a parameter",
+    },
     "table/_supervised.py": {
         "column": "name of a column, a parameter",
         "told_of_gaps": "a constant text, and the number of columns",
     },
-    "table/_target.py": {"name": "of a parameter"},
     "marginals/_inference.py": {
         "raw": "its number of cells",
         "gaps": "names of columns",
@@ -382,7 +383,7 @@ PUBLIC = {
         "statistic": "public",
     },
     "sensitivity/_windows.py": {"p": "public", "alpha": "public", "problem": "of made-up integers"},
-    "sensitivity/published/_recursion.py": {"D": "number of groups", "groups": "their number"},
+    "sensitivity/published.py": {"D": "number of groups", "groups": "their number"},
     "mechanisms/_entropy.py": {"start": "row number", "stop": "row number"},
     "mechanisms/_exact.py": {"name": "of a parameter", "x": "an amount of budget"},
     "mechanisms/_noise.py": {
@@ -411,6 +412,7 @@ SCHEMA = {"shape", "dtype", "ndim", "itemsize", "__name__", "__qualname__"}
 
 # Who may import whom: task rooms -> engines -> Curator -> guarded rooms.
 BASE = {
+    "_private_part",
     "_split_target",
     "_warnings",
     "_groups",
@@ -420,14 +422,11 @@ BASE = {
     "_compat",
     "_config",
     "_levels",
-    "_private_state",
     "_numbers",
     "_renamed",
     "_progress",
-    "_public",
     "_results",
     "show",
-    "_target",
     "_threads",
 }
 ENGINE = {
@@ -442,16 +441,16 @@ ENGINE = {
     "friendly",
     "sensitivity",
     "location/engine",
+    "_numbers",
 }
 IMPORTS = {
     "exceptions": set(),
     "_compat": set(),
-    "_budget_allocation": {"exceptions"},
     "_unread": {
         "_parallel",
         "_compat",
         "_config",
-        "_budget_allocation",
+        "_accountant",
         "_batched",
         "_private_part",
         "readers",
@@ -475,28 +474,23 @@ IMPORTS = {
         "_curator",
         "_estimator",
         "_groups",
-        "_weights",
         "_private_part",
         "_config",
         "_threads",
         "_warnings",
     },
     "_config": set(),
-    "_private_state": set(),
     "_numbers": {"_compat", "_renamed"},
     "_renamed": {"_warnings"},
-    "_private_part": {"_config", "_private_state", "_threads", "exceptions"},
+    "_private_part": {"_config", "_threads", "exceptions"},
     "_progress": {"_config"},
-    "_public": {"_numbers"},
     "_batched": {"_compat", "_config", "_threads", "_groups", "readers", "rowwise"},
     "_schema": {"_config", "_threads", "readers"},
-    "_groups": {"_config", "_weights", "accounting", "readers", "kernel"},
+    "_groups": {"_config", "_schema", "accounting", "readers", "kernel"},
     "_split_target": {"_config", "_schema", "_threads", "contracts", "readers"},
-    "_weights": {"_config", "readers"},
-    "_weights_mixin": {"_compat"},
-    "_levels": {"readers"},
+    "_mixins": {"_compat", "_private_part", "exceptions", "_warnings"},
+    "_levels": {"accounting", "exceptions", "kernel", "mechanisms", "readers"},
     "_supervised": {"_config", "_levels", "_schema", "readers"},
-    "_target": {"_levels", "accounting", "exceptions", "kernel", "mechanisms"},
     "_results": {"_warnings", "readers"},
     "show": {"show", "_warnings"},
     "_threads": set(),
@@ -517,7 +511,7 @@ IMPORTS = {
     "readers": {"readers", "mechanisms", "_config", "_progress", "_threads"},
     "kernel/pairs": {"kernel/pairs", "mechanisms"},
     "kernel/applied": {"kernel", "kernel/applied", "kernel/pairs", "readers", "mechanisms"},
-    "kernel": {"kernel", "kernel/pairs", "readers", "mechanisms", "_private_state"},
+    "kernel": {"kernel", "kernel/pairs", "readers", "mechanisms", "_private_part"},
     "scales": {
         "scales",
         "kernel",
@@ -529,28 +523,26 @@ IMPORTS = {
     },
     "columns": {"columns", "kernel", "scales", "readers", "mechanisms", "accounting"},
     "friendly": {
+        "_private_part",
         "friendly",
         "kernel",
         "kernel/pairs",
         "readers",
         "mechanisms",
         "accounting",
-        "_private_state",
     },
     "friendly/published": {"friendly/published", "friendly", "kernel/pairs", "mechanisms"},
     "sensitivity": {
+        "_private_part",
         "sensitivity",
         "kernel",
         "readers",
         "mechanisms",
         "accounting",
         "scales",
-        "_private_state",
     },
     "sensitivity/published": {"sensitivity/published", "sensitivity"},
     "location/engine": ENGINE | {"_groups"},
-    "_planning_mixin": {"planning"},
-    "_fits_elsewhere": {"_private_part", "exceptions", "_warnings"},
     "planning": {
         "planning",
         "_compat",
@@ -564,11 +556,11 @@ IMPORTS = {
     | {
         "_curator",
         "_warnings",
-        "_planning_mixin",
-        "_fits_elsewhere",
+        "planning",
+        "_mixins",
         "_supervised",
-        "_weights",
-        "_budget_allocation",
+        "_groups",
+        "_accountant",
         "_private_part",
         "accounting",
         "readers",
@@ -577,17 +569,15 @@ IMPORTS = {
         "mechanisms",
     },
     "inspection": {"inspection", "planning", "show", "readers", "_numbers"},
-    "marginals": BASE
-    | ENGINE
-    | {"marginals", "denoising", "_estimator", "_weights_mixin", "contracts"},
+    "marginals": BASE | ENGINE | {"marginals", "denoising", "_estimator", "_mixins", "contracts"},
     "summary": BASE | ENGINE | {"summary", "marginals", "by_group", "_estimator"},
     "marginals/published": {
+        "_numbers",
         "marginals/published",
         "marginals",
         "accounting",
         "kernel",
         "mechanisms",
-        "_public",
     },
     "metrics": BASE
     | ENGINE
@@ -612,13 +602,13 @@ IMPORTS = {
     },
     "pipeline": BASE
     | {
-        "_weights_mixin",
+        "_mixins",
         "_supervised",
         "pipeline",
         "__init__",
         "_curator",
         "_estimator",
-        "_budget_allocation",
+        "_accountant",
         "_unread",
         "accounting",
         "readers",
@@ -634,7 +624,7 @@ IMPORTS = {
         "by_group",
         "kernel",
         "_estimator",
-        "_budget_allocation",
+        "_accountant",
         "_unread",
         "_supervised",
         "accounting",
@@ -642,15 +632,13 @@ IMPORTS = {
         "contracts",
         "exceptions",
     },
-    "location": BASE
-    | ENGINE
-    | {"location", "denoising", "_estimator", "_weights_mixin", "contracts"},
+    "location": BASE | ENGINE | {"location", "denoising", "_estimator", "_mixins", "contracts"},
     "additive": BASE
     | ENGINE
-    | {"additive", "covariance/engine", "linear/engine", "_estimator", "_target"}
-    | {"_weights_mixin"},
+    | {"additive", "covariance/engine", "linear/engine", "_estimator", "_levels"}
+    | {"_mixins"},
     "boosting": BASE | ENGINE | {"boosting", "additive"},
-    "cluster": BASE | ENGINE | {"cluster", "_estimator", "_weights_mixin", "contracts"},
+    "cluster": BASE | ENGINE | {"cluster", "_estimator", "_mixins", "contracts"},
     "covariance/engine": ENGINE | {"covariance/engine"},
     "covariance/published": ENGINE
     | {"covariance/published", "covariance/engine", "friendly/published", "cluster"},
@@ -658,12 +646,12 @@ IMPORTS = {
     | ENGINE
     | {"covariance", "covariance/engine", "covariance/published", "_estimator", "contracts"},
     "denoising": BASE | ENGINE | {"denoising", "_curator", "_estimator", "contracts"},
-    "linear/engine": ENGINE | {"linear/engine", "covariance/engine", "_public"},
+    "linear/engine": ENGINE | {"linear/engine", "covariance/engine", "_numbers"},
     "linear": BASE
     | ENGINE
-    | {"linear", "linear/engine", "covariance/engine", "_estimator", "_weights_mixin", "contracts"},
+    | {"linear", "linear/engine", "covariance/engine", "_estimator", "_mixins", "contracts"},
     "mixture": BASE | ENGINE | {"cluster", "mixture", "_estimator", "contracts"},
-    "stats/engine": ENGINE | {"stats/engine", "_public"},
+    "stats/engine": ENGINE | {"stats/engine", "_numbers"},
     "stats": BASE
     | ENGINE
     | {
@@ -678,12 +666,11 @@ IMPORTS = {
     "preprocessing": BASE
     | ENGINE
     | {"preprocessing", "location", "denoising", "rowwise", "summary", "additive"}
-    | {"_supervised", "_target", "_estimator", "_weights_mixin", "contracts"},
+    | {"_supervised", "_levels", "_estimator", "_mixins", "contracts"},
     "audit": BASE
     | ENGINE
     | {"audit", "_curator", "_estimator", "contracts", "location", "model_selection"},
-    "base": ENGINE - {"location/engine"}
-    | {"_curator", "_estimator", "_private_state", "contracts"},
+    "base": ENGINE - {"location/engine"} | {"_curator", "_estimator", "_private_part", "contracts"},
     "__init__": {"accounting", "_renamed"},
 }
 # Files of a task room that are engines: their own room in the graph.
@@ -694,11 +681,11 @@ ENGINE_FILES = {
             engine release run distance_histogram
             """,
         "linear": """
-            coefficients front least_squares line logit newton
+            front line logit newton
             """,
         "location": """
-            bounded_moments clip column_scales column_strategies soft_core_location counted
-            far_columns friendly gaps locate mean places public rank_release reach release
+            bounded_moments clip column_scales column_strategies
+            friendly locate mean places rank_release reach release
             """,
     }.items()
     for name in names.split()
@@ -706,18 +693,19 @@ ENGINE_FILES = {
 # Files of these folders are rooms of their own in the graph.
 FOLDERS = {
     "utils": """
-        _compat _config _warnings _private_state _numbers _progress _public _threads _renamed
+        _compat _config _warnings _numbers _progress _threads _renamed
         """,
     "gate": """
-        _parallel _accountant _curator _budget_allocation
+        _parallel _accountant _curator
         """,
     "table": """
-        _split_target _groups _levels _batched _schema _supervised _target _weights
+        _split_target _groups _levels _batched _schema _supervised
         """,
     "estimator": """
-        _estimator _fits_elsewhere _planning_mixin _results _weights_mixin
+        _estimator _mixins _results
         """,
 }
+ENGINE_FILES |= {f"{room}.py": room for room in ("covariance/published", "sensitivity/published")}
 ENGINE_FILES |= {
     f"{folder}/{name}.py": name for folder, names in FOLDERS.items() for name in names.split()
 }
@@ -727,9 +715,9 @@ IMPORTS |= {folder: set() for folder in FOLDERS}
 WITHOUT_SKLEARN = set(IMPORTS) - {
     "__init__",
     "_compat",
+    "_numbers",
     "_estimator",
     "_batched",
-    "_public",
     "_results",
     "_schema",
     "_unread",

@@ -25,7 +25,7 @@ PUBLIC_SEEDS = (
 )
 RANDOMNESS = (
     os.path.join(ROOT, "mechanisms", ""),
-    os.path.join(ROOT, "utils/_public.py"),
+    os.path.join(ROOT, "utils/_numbers.py"),
     *(os.path.join(ROOT, "cluster", name) for name in PUBLIC_SEEDS),
 )
 CLOCKS = (

@@ -19,7 +19,7 @@ from skdp import (
 )
 from skdp.audit._fingerprint import fingerprint
 from skdp.base import Curator, PrivateEstimator, map_merge
-from skdp.gate._budget_allocation import BudgetAllocation
+from skdp.gate._accountant import BudgetAllocation
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.mechanisms._entropy import SeededEntropy
 from skdp.readers import ArrayRows

@@ -16,7 +16,7 @@ from skdp.kernel._totals import Total, levels_of
 from skdp.location._rank_release import LARGEST, divide
 from skdp.mechanisms import _compiled
 from skdp.readers import ArrayRows
-from skdp.readers._levels import Levels
+from skdp.readers._loop import Levels
 from tests.readers.test_weights import rows_of
 
 ODD = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 5e-324, -1e-310, 1e308, -1.7e308, 2.0**30]

@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 from skdp.audit._transcript import FixedKeys
-from skdp.mechanisms._weighed import Weighed, of_persons, unit_of, weighed
+from skdp.mechanisms._exact import Weighed, of_persons, unit_of, weighed
 from skdp.readers import ArrayRows, map_merge, weighed_sum
 from skdp.readers._entries import entries_of
 from skdp.readers._ids import UnitCodes, persons_of

@@ -6,7 +6,7 @@ from skdp.accounting import Budget, Plan
 from skdp.audit import CannedCurator
 from skdp.audit._transcript import FixedKeys
 from skdp.base import weighed_sum
-from skdp.kernel._persons import persons_table
+from skdp.kernel._parts import persons_table
 from skdp.readers import ArrayRows
 from skdp.readers._ids import persons_of
 from skdp.readers._persons import GRAIN, NoisyUnitCount, Persons, means_of, weighed_rows

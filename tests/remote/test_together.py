@@ -8,8 +8,8 @@ import pytest
 
 import skdp
 from skdp.kernel._friends import HIndex
+from skdp.kernel._lattice import InBox
 from skdp.kernel._sums import Count
-from skdp.kernel._views import InBox
 from skdp.remote import _client
 from skdp.remote._session import MOST_TOGETHER
 from skdp.remote._wire import Withheld, request

@@ -8,9 +8,9 @@ from hypothesis.extra.numpy import arrays
 
 from skdp.kernel._table import Table
 from skdp.readers import ArrayRows
-from skdp.readers._levels import order_of_floats
+from skdp.readers._loop import order_of_floats
 from skdp.scales import private_median
-from skdp.scales._clipped import float_of_order
+from skdp.scales._log_histogram import float_of_order
 from tests._curators import canned
 
 LARGEST = float(np.finfo(float).max)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skdp.scales._column_laws import OCTAVES, ColumnLaws
+from skdp.location._column_scales import OCTAVES, ColumnLaws
 
 N, LARGEST = 2000, 2.0**12
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from skdp.kernel._bins import LARGEST
 from skdp.scales import LogBins, read_scale, top_scale
-from skdp.scales._significance import SCALE
+from skdp.scales._column_noise import SCALE
 
 PER_OCTAVE = (1, 2, 4, 8, 16)
 

@@ -15,9 +15,8 @@ from skdp.location._reach import release_column_distances
 from skdp.mechanisms import make_entropy, rounded_gaussian, rounded_laplace
 from skdp.readers import ArrayRows
 from skdp.scales import LogBins, top_scale
-from skdp.scales._column_noise import noise_level, noise_sum_quantile, with_law
+from skdp.scales._column_noise import SCALE, noise_level, noise_sum_quantile, with_law
 from skdp.scales._log_histogram import _levels
-from skdp.scales._significance import SCALE
 
 WIDTHS = [1, 2, 3, 4, 8, 16]
 

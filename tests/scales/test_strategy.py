@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skdp.scales._strategy import GAIN, GAP, excess_strategy, least_error_strategy
+from skdp.columns._ranks import GAIN, GAP, excess_strategy, least_error_strategy
 
 DECILES = tuple(np.arange(1, 10) / 10)
 TESTS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)

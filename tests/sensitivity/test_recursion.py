@@ -12,8 +12,8 @@ from skdp.sensitivity.published import (
     bounded_groups,
     bounded_plane,
     bounded_plane_function,
+    bounded_subsets,
 )
-from skdp.sensitivity.published._recursion import bounded_subsets
 from tests.sensitivity._oracles import brute, mean, median
 
 

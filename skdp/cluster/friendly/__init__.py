@@ -1,7 +1,6 @@
 """The road of FriendlyCore: cluster random parts of the table, agree on one tuple of centres."""
 
-from skdp.cluster.friendly._oracles import kmeans_oracle, pca_oracle
-from skdp.cluster.friendly._parts import part_tuples
+from skdp.cluster.friendly._parts import kmeans_oracle, part_tuples, pca_oracle
 from skdp.cluster.friendly._strategy import friendly_centers, friendly_road_steps
 
 __all__ = [

@@ -7,8 +7,7 @@ from fractions import Fraction
 from scipy.special import ndtri_exp
 
 from skdp.accounting import Budget, Step
-from skdp.cluster.friendly._oracles import kmeans_oracle
-from skdp.cluster.friendly._parts import NEAR, part_tuples
+from skdp.cluster.friendly._parts import NEAR, kmeans_oracle, part_tuples
 from skdp.friendly import friendly_tuples, friendly_tuples_plan
 from skdp.friendly._tuples import PARTS
 from skdp.mechanisms._exact import log_of

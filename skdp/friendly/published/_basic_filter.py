@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.kernel.pairs._public_numbers import real, whole
+from skdp.kernel.pairs._distance import real, whole
 from skdp.mechanisms._exact import exact
 
 ROUNDING = Fraction(1, 2**36)  # 2^28 rows, 2^-64 each

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.friendly._matching import as_tuples
-from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._public_numbers import real
+from skdp.kernel.pairs._distance import DistancePredicate, real
 
 PAIRS = 2**14  # pairs decided together
 

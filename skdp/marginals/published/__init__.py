@@ -8,13 +8,13 @@ from skdp.marginals.published._frank_wolfe import (
     steps_for,
     width_bound,
 )
-from skdp.marginals.published._parities import (
+from skdp.marginals.published._relaxation import (
     from_parities,
+    relaxed_body,
     to_parities,
     uniform_shares,
     walsh_hadamard,
 )
-from skdp.marginals.published._relaxation import relaxed_body
 from skdp.marginals.published._synopsis import jl_dimension, jl_synopsis
 
 __all__ = [

@@ -69,7 +69,7 @@ from skdp.marginals._pairs import LEAST_ROWS
 from skdp.marginals._residuals import workload_layout
 from skdp.marginals.published._frank_wolfe import relaxed_projection
 from skdp.mechanisms._exact import sqrt_up
-from skdp.utils._public import public_words
+from skdp.utils._numbers import public_words
 
 COUNT, ANSWERS, CHOICES = Fraction(1, 20), Fraction(1, 2), Fraction(9, 20)
 ETA = 0.4  # of the sure plan: rounds fall and draws rise with eta, the promise is best about here

@@ -18,11 +18,12 @@ from math import ceil, comb, log, pi, sqrt
 import numpy as np
 
 from skdp.marginals._pairs import row_count
-from skdp.marginals.published._parities import from_parities, to_parities
 from skdp.marginals.published._relaxation import (
     bilinear_maximum,
     bilinear_maximum_by_cvxpy,
+    from_parities,
     relaxed_body,
+    to_parities,
 )
 
 TOLERANCE, STEPS = 0.3, 300

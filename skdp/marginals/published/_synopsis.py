@@ -9,7 +9,7 @@ from math import ceil, log
 
 import numpy as np
 
-from skdp.utils._public import public_words
+from skdp.utils._numbers import public_words
 
 
 def jl_dimension(N, gamma, beta=0.01):

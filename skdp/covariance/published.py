@@ -1,4 +1,4 @@
-"""The published road to a covariance: random parts of the table that agree, noise in proportion."""
+"""FriendlyCore's covariance: a frame on which random parts of the table agree."""
 
 import math
 from dataclasses import replace
@@ -16,11 +16,13 @@ from skdp.friendly._filters import certain_count
 from skdp.friendly.published import CovarianceDistance
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
-from skdp.location._counted import ROW_COUNT
+from skdp.location._release import ROW_COUNT
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import log_of
 from skdp.mechanisms._noise import LEAST_LOG
 from skdp.readers._some_rows import takes
+
+__all__ = ["friendly_covariance", "friendly_covariance_plan"]
 
 ROAD = Fraction(3, 4)  # of the whole
 SHARES = {

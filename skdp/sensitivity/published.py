@@ -1,4 +1,4 @@
-"""The general recursion: any function of a few records, with individual sensitivities."""
+"""The recursion of Cummings and Durfee for any function of a few records, and in the plane."""
 
 import math
 from fractions import Fraction
@@ -10,6 +10,8 @@ from skdp.sensitivity._bounded import BITS, BoundedValue, _positive
 from skdp.sensitivity._cells import Grid
 from skdp.sensitivity._path import bounded_ordered
 from skdp.sensitivity._windows import Mean
+
+__all__ = ["bounded_function", "bounded_groups", "bounded_plane", "bounded_plane_function"]
 
 MOST_RECORDS = 20
 MOST_STATES = 2**21
