@@ -154,7 +154,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
     clusters would cost, and looking at them is free. ``n_clusters="auto"`` divides them into
     ``max_clusters`` groups, drops those that do not stand out of the noise, joins two groups as
     long as one normal law describes them nearly as well as two and the labels
-    (:func:`skdp.cluster._number.number_of_clusters`), and gives diffuse rows between clusters to
+    (:func:`skdp.cluster._synopsis.number_of_clusters`), and gives diffuse rows between clusters to
     the nearest. Equal clusters are told apart from about five standard deviations between their
     centres on; one normal or uniform cloud is one cluster. Cells are cubes in units of the table:
     clusters that are far thinner along one column than along others may count as one. The search

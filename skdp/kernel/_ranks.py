@@ -102,7 +102,7 @@ class Thresholds(Statistic):
         return np.count_nonzero(y <= self.thresholds[i])
 
     def ahead(self, levels):
-        """Return the ranks from what :class:`skdp.readers._levels.Levels` counts."""
+        """Return the ranks from what :class:`skdp.readers._loop.Levels` counts."""
         unit = [None] * len(self.columns) if self.unit is None else self.unit.tolist()
         names = list(zip(self.columns.tolist(), self.center.tolist(), unit, strict=True))
         parts, at = np.array(self.parts, dtype=np.int64), places(self.thresholds, closed=True)
@@ -188,7 +188,7 @@ class KeyRanks(OnePerColumn):
     thresholds: Annotated[Vector, in_order]  # zeros are one
 
     def ahead(self, levels):
-        """Return the ranks from what :class:`skdp.readers._levels.Levels` counts."""
+        """Return the ranks from what :class:`skdp.readers._loop.Levels` counts."""
         names = [(j, 0.0, None) for j in self.columns]
         half = [PARTS // 2] * len(names)
         told = levels.ranks(names, self.thresholds.tolist(), half, closed=False)

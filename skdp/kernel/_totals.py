@@ -48,7 +48,7 @@ def totals(rows, statistics):
 
 
 def levels_of(rows):
-    """Return :class:`skdp.readers._levels.Levels` of rows, that pass over them when asked."""
+    """Return :class:`skdp.readers._loop.Levels` of rows, that pass over them when asked."""
     return Levels(partial(weighed_sum, rows))
 
 

@@ -336,7 +336,7 @@ def weighed_sum(rows, statistic, beside=None):
     Returns
     -------
     total : object
-        Of rows that belong to persons: :class:`skdp.mechanisms._weighed.Weighed`.
+        Of rows that belong to persons: :class:`skdp.mechanisms._exact.Weighed`.
 
     See Also
     --------

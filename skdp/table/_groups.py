@@ -182,7 +182,7 @@ def rows_of_groups(estimator, persons, rows, curator):
     Notes
     -----
     **Privacy** (add or remove one person with all rows): of the Table of persons, see
-    :mod:`skdp.kernel._parts`, and of :func:`skdp.kernel._persons.rows_of_persons`.
+    :mod:`skdp.kernel._parts`, and of :func:`skdp.kernel._parts.rows_of_persons`.
     """
     whole, there = getattr(rows, "whole_rows", False), present_rows(rows, estimator._gaps)
     lost = persons.of(~there & present_rows(rows, True)) if whole else None

@@ -19,7 +19,6 @@ import skdp
 ROOT = os.path.dirname(skdp.__file__)
 # the noise, and libraries that are handed public seeds or name their threads
 PUBLIC_SEEDS = (
-    "friendly/_oracles.py",
     "friendly/_parts.py",
     "_synopsis.py",
 )
