@@ -184,20 +184,20 @@ def release_column_ranges(table, center, unit, *, n):
 
 
 def _last_visible(counts, sd):
-    """Return the last cell that stands out of the noise, the first one if none does."""
+    """Return the last cell that stands out of the noise, -1 if none does."""
     levels = {w: noise_sum_quantile(RANGE, w, scale=sd) for w in WIDTHS}
-    return max(farthest_window(counts.astype(float), levels), 0)
+    return farthest_window(counts.astype(float), levels)
 
 
 def _read(counts, sd, n):
     """Return where the visible mass of a column ends, and its root mean square, in units."""
-    edges = np.array([OCTAVES.upper_edge(i) for i in range(_last_visible(counts, sd) + 1)])
+    edges = np.array([OCTAVES.upper_edge(i) for i in range(max(_last_visible(counts, sd), 0) + 1)])
     seen = np.where(counts[: len(edges)] > 2 * sd, counts[: len(edges)], 0.0)
     return edges[-1], math.sqrt(seen @ np.square(MIDDLE * edges) / n)
 
 
 def release_target_range(table, center, unit, *, n):
-    """Release a range that holds what is visible of the target."""
+    """Release a range that holds what is visible of the target, LEAST units if nothing is."""
     wanted = CLEAR / (HIDDEN[0] * n * table.budget.mu)
     share = float(np.clip(wanted**2, *TARGET))
     starts, edges = joined(CELLS, FINE, PER_OCTAVE)
@@ -205,16 +205,18 @@ def release_target_range(table, center, unit, *, n):
     question = ColumnBins(np.array([center]), np.array([unit]), CELLS, "apart", starts)
     told = target.ask(question, TARGET_RANGE, share=share)
     sides = told.value.reshape(2, -1)[:, :-1]
-    below, above = (_top(row, edges, told.scale) for row in sides)
-    if CLEAR * told.scale > HIDDEN[1] * n:  # too coarse to tell: leave room
+    tops = [_last_visible(row, told.scale) for row in sides]
+    below, above = (_reach(max(top, 0), edges) for top in tops)
+    if max(tops) < 0:
+        below = above = LEAST
+    elif CLEAR * told.scale > HIDDEN[1] * n:  # too coarse to tell: leave room
         below, above = below + (below + above), above + (below + above)
     with np.errstate(over="ignore"):
         low, high = center - below * unit, center + above * unit
     return tuple(np.nan_to_num([low, high]).tolist())
 
 
-def _top(counts, edges, sd):
-    top = _last_visible(counts, sd)
+def _reach(top, edges):
     return float(edges[top]) * (1 if top < FINE else BEYOND)
 
 

@@ -223,6 +223,8 @@ class LeastSquares:
     # length of what the rows that are clipped, and those that nobody sees, may add to g; infinite
     # if nothing is told
     excess: float
+    gradient: np.ndarray | None = None  # shape (K,): g itself, for each row
+    unseen: float = 0.0  # part of the rows that nobody may see
 
     @classmethod
     def unknown(cls, K):
@@ -299,8 +301,9 @@ def least_squares(table, gradients, *, share, matrix, sd, offset, radius, n, slo
     clip = tail.best(math.sqrt(K / share) / (n * mu), ALIGNED)
     total, sd = release_total(table, gradients, radius=clip.radius, share=share, step=SQUARED)
     drawn = min(clip.spread, clip.radius) / math.sqrt(n)
-    shift = inverse @ (total / n - offset)
-    return LeastSquares(shift, inverse, sd / n, math.hypot(sd / n, drawn), clip.excess + beside)
+    gradient, shift = total / n, inverse @ (total / n - offset)
+    sampled, excess, unseen = math.hypot(sd / n, drawn), clip.excess + beside, tail.unseen / n
+    return LeastSquares(shift, inverse, sd / n, sampled, excess, gradient, unseen)
 
 
 def _nearly_equal(lengths, tail, radius, n):

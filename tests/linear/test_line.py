@@ -76,6 +76,30 @@ def test_too_few_rows_get_the_mean_and_a_warning():
     assert np.isinf(model.interval()[0][:-1]).all()
 
 
+@pytest.mark.parametrize("n, epsilon", [(1000, 1.0), (3000, 0.3)])
+def test_predictions_vary_where_no_range_of_the_target_stands_out(n, epsilon):
+    scores = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, 2))
+        y = 3 * X[:, 0] + rng.uniform(-4, 4, n)
+        model = PrivateLinearRegression(epsilon=epsilon, random_state=seed).fit(X, y)
+        scores.append(_r2(y, model.predict(X)))
+    assert np.median(scores) > 0.5  # it was 0.1: predictions were one number
+
+
+@pytest.mark.parametrize("share", [0.15, 0.3])
+def test_a_line_below_the_mean_of_a_target_of_mostly_zeros_is_doubted(share):
+    worse = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(2300, 2))
+        y = np.where(rng.random(2300) < share, rng.exponential(10, 2300), 0.0)
+        model = PrivateLinearRegression(epsilon=0.3, random_state=seed).fit(X, y)
+        worse += model.reliable_ and _r2(y, model.predict(X)) < -0.05
+    assert worse <= 1  # in place of 9 and 4
+
+
 def test_public_ranges_save_the_search():
     X, y = _table(1500)
     model = PrivateLinearRegression(
