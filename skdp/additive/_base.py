@@ -11,7 +11,7 @@ from skdp.additive._cycles import CYCLE_STEPS
 from skdp.additive._rules import BINS_OF_FEW, ROW_COUNT, rule_of_terms, share_of_labels
 from skdp.additive._terms_display import TermsDisplay
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.estimator._mixins import WeightsMixin
+from skdp.estimator._mixins import MixedColumns, WeightsMixin
 from skdp.kernel._cells import Held, cell_numbers
 from skdp.kernel._lattice import Targets
 from skdp.kernel._sums import Count
@@ -36,13 +36,12 @@ HELD = (
 )
 
 
-class AdditiveModel(WeightsMixin, PrivateEstimator):
+class AdditiveModel(MixedColumns, WeightsMixin, PrivateEstimator):
     """Base of additive models.
 
     A subclass has the parameters ``categories``, ``n_bins`` and ``n_cycles``.
     """
 
-    _mixed = True
     _weighs_groups = True
 
     bin_edges_ = Dated()
@@ -175,16 +174,6 @@ class AdditiveModel(WeightsMixin, PrivateEstimator):
         return TermsDisplay.from_estimator(
             self, features=features, confidence=confidence, axes=axes
         )
-
-    def __sklearn_tags__(self):
-        """Return the tags of scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = False
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
 
 def release_count(table):

@@ -92,7 +92,7 @@ def draw_pair(X, draw, rows=None, *, other_epsilon=True):
     )
 
 
-def long_pairs(X, n_rows, n_pairs, draw, rows=None):
+def long_pairs(X, n_rows, n_pairs, draw):
     """Yield pairs of tables of many rows: all rows behind a new one move on by one.
 
     Of arrays of numbers every second table has positive entries of many sizes, whose sums are
@@ -108,7 +108,7 @@ def long_pairs(X, n_rows, n_pairs, draw, rows=None):
         if data.is_numeric:
             table = own if i % 4 > 1 else broad
             table = table.having(table.X.astype(np.float32)) if i % 8 == 3 else table
-        row = _row(data, table.X, draw, rows)
+        row = _row(data, table.X, draw, None)
         if data.is_numeric and table is broad and (i % 4 == 0 or draw.chance(0.5)):
             row = np.full(data.n_features, 1e9)
         yield Pair(

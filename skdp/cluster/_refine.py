@@ -84,7 +84,7 @@ def _best_radius(reach, v, w, variance):
     return float(candidates[np.argmin(loss)])
 
 
-def release_radii(table, located, centres, step, *, noise, share):
+def release_radii(table, located, centres, *, noise, share):
     """Release how far the rows of every cluster lie from its centre; choose radii from that.
 
     Shapes: centres (k, d); radii (k,).
@@ -95,7 +95,7 @@ def release_radii(table, located, centres, step, *, noise, share):
     """
     k, d = centres.shape
     question, units = Reaches(Nearest(located, centres), BINS), located.units(centres)
-    release = table.ask(question, step, share=share)
+    release = table.ask(question, RADII, share=share)
     counts = release.value.reshape(k, -1).astype(np.float64)
     pooled = _significant_bins(counts.sum(axis=0) / k, release.scale / math.sqrt(k))
     variance = d * noise**2
@@ -201,7 +201,7 @@ class _Run:
         known = None
         if buy:
             self.radii = release_radii(
-                self.table, self.located, self.y, RADII, noise=noise, share=radii_share
+                self.table, self.located, self.y, noise=noise, share=radii_share
             )
         elif self.synopsis is not None:
             self.radii, known = radii_from_cells(self.synopsis, self.y, noise=noise)

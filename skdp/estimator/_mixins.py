@@ -1,4 +1,4 @@
-"""What fits have besides their own release: weights of rows, and tables that others have opened."""
+"""What kinds of estimators share: fits on tables that others opened, weights, mixed columns."""
 
 import numpy as np
 
@@ -69,6 +69,19 @@ class FitsElsewhere:
         """Raise what a fit on a Table of a larger fit would raise before it is asked."""
         self._validate_params()
         self.ledger.paid(view).read(self.ledger.label)
+
+
+class MixedColumns:
+    """Mixin of estimators of a target whose columns may hold text, categories and gaps."""
+
+    _mixed = True
+
+    def __sklearn_tags__(self):
+        """Return the tags of scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
 
 
 class WeightsMixin:

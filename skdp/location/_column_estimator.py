@@ -271,7 +271,6 @@ def _draw_squares(table, place, *, means):
         n_rows=place.n_rows,
         count_sd=place.count_sd,
         means=means,
-        step=STATISTIC,
     )
     center, radius = (np.array([getattr(c, k) for c in place.box]) for k in ("center", "radius"))
     values, sd = radius * radius * var, radius * radius * var_sd
@@ -326,13 +325,13 @@ def doubt_extremes(low, high, place, table):
     return told
 
 
-def release_squares(table, box, *, n_rows, count_sd, means, step):
+def release_squares(table, box, *, n_rows, count_sd, means):
     """Release variances of clipped columns with all that is left of the budget."""
     d = len(box)
     center, radius = (np.array([getattr(one, k) for one in box]) for k in ("center", "radius"))
     asked = BoxedSquares(np.array([one.level for one in box]), means)
     boxed = table.map(Boxed(center, radius))
-    release = boxed.ask(asked, step, share=table.remaining)
+    release = boxed.ask(asked, STATISTIC, share=table.remaining)
     asked = replace(asked, pure=release.law == "laplace", bits=release.bits)
     a, b, grid, count = asked.level, asked.weight, asked.grid, asked.constant
     sd = release.scale * (math.sqrt(2) if asked.pure else 1) / grid

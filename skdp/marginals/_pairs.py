@@ -10,6 +10,7 @@ from skdp.kernel._layout import Layout, set_numbers
 from skdp.marginals._cones import MomentBlock
 
 LEAST_ROWS = 10.0  # a smaller released count of rows is taken for this one
+CLOSE = 1e-10  # of a projection: relative gap of the two sides of its duality
 
 
 def row_count(values):
@@ -164,7 +165,7 @@ class Nearest:
     dual: np.ndarray  # shape (N,): where a search for a matrix nearby may start
 
 
-def nearest_correlation(Y, weight, start=None, *, tol=1e-10, max_evaluations=300):
+def nearest_correlation(Y, weight, start=None, *, max_evaluations=300):
     """Return the matrix X with ``X >= 0, X_ii = 1`` of least weighted squared distance to Y.
 
     Notes
@@ -206,7 +207,7 @@ def nearest_correlation(Y, weight, start=None, *, tol=1e-10, max_evaluations=300
 
     def stop(_):
         _, objective, gap, _ = certified()
-        if gap <= tol * max(objective, 1e-3 * half):
+        if gap <= CLOSE * max(objective, 1e-3 * half):
             raise StopIteration
 
     t = np.zeros(len(b)) if start is None else start

@@ -26,6 +26,7 @@ from skdp.marginals._residuals import (
 
 EMPTY_SHARE = 0.05  # of the budget, at least, for the number of rows
 EXHAUSTIVE = 16  # attributes up to which all subsets are tried
+TOLERANCE, MOST_ITER = 1e-3, 1000  # of the search for shares that are best for the worst table
 
 
 def shares_for(tables, error):
@@ -56,7 +57,7 @@ def optimal_shares(layout, loss_weights, empty=EMPTY_SHARE):
     return with_empty(ideal / ideal.sum(), empty)
 
 
-def minimax_shares(layout, sets, *, tolerance=1e-3, max_iter=1000):
+def minimax_shares(layout, sets):
     """Return the shares that make the largest noise of a cell smallest, over all listed tables.
 
     Notes
@@ -71,12 +72,12 @@ def minimax_shares(layout, sets, *, tolerance=1e-3, max_iter=1000):
     """
     cost = _cell_costs(layout, sets)
     p = np.full(len(sets), 1 / len(sets))
-    for _ in range(max_iter):
+    for _ in range(MOST_ITER):
         shares = np.sqrt(cost.T @ p)
         shares /= shares.sum()
         variance = cost @ (1 / shares)
         mean = p @ variance
-        if variance.max() <= (1 + tolerance) * mean:
+        if variance.max() <= (1 + TOLERANCE) * mean:
             break
         p = p * variance / mean
         p /= p.sum()
@@ -299,12 +300,12 @@ def measure_ranges(table, tables, kind, share):
     )
 
 
-def range_errors(measurement, kind, *, miss=1 - CONFIDENCE):
+def range_errors(measurement, kind):
     """Return the root mean squared error of the queries, and a number that none is off by.
 
     The mean is over the queries of a column, and then over columns. With M queries and s the
     largest of their standard deviations, none is off by more than z s but with probability
-    ``2 M Phi(-z)``, which is ``miss``.
+    ``2 M Phi(-z)``, which is 1 - CONFIDENCE.
     """
     mean, largest, queries = [], 0.0, 0
     for place, factor in measurement.factors.items():
@@ -320,7 +321,8 @@ def range_errors(measurement, kind, *, miss=1 - CONFIDENCE):
         apart = np.add.outer(own, own) - 2 * inner + total * np.square(part)
         largest = max(largest, float((apart if kind == "ranges" else apart[:, 0]).max()))
         queries += n_queries
-    return float(np.sqrt(np.mean(mean))), float(-ndtri(miss / (2 * queries)) * math.sqrt(largest))
+    z = -ndtri((1 - CONFIDENCE) / (2 * queries))
+    return float(np.sqrt(np.mean(mean))), float(z * math.sqrt(largest))
 
 
 def _of_all(levels, kind):

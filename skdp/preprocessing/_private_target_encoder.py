@@ -21,6 +21,7 @@ from skdp.additive._place import (
 from skdp.additive._rules import FEW_UNKNOWN, rule_of_terms, share_of_labels
 from skdp.contracts import Contract, Rows
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.estimator._mixins import MixedColumns
 from skdp.table._batched import NamesOutMixin, transforms_tables
 from skdp.table._levels import Coding, Selection, coded_classes, coded_columns, public_classes
 from skdp.utils._compat import Interval, StrOptions
@@ -42,7 +43,7 @@ NOISE = (
 
 
 @transforms_tables
-class PrivateTargetEncoder(NamesOutMixin, TransformerMixin, PrivateEstimator):
+class PrivateTargetEncoder(MixedColumns, NamesOutMixin, TransformerMixin, PrivateEstimator):
     """Encode levels of text as means of the target, found and released privately.
 
     A private :class:`sklearn.preprocessing.TargetEncoder`: every level of a column becomes the mean
@@ -136,7 +137,7 @@ class PrivateTargetEncoder(NamesOutMixin, TransformerMixin, PrivateEstimator):
     [[3.0], [7.0]]
     """
 
-    _mixed = _weighs_groups = True
+    _weighs_groups = True
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "delta": [Interval(Real, 0, 1, closed="neither")],
@@ -293,10 +294,3 @@ class PrivateTargetEncoder(NamesOutMixin, TransformerMixin, PrivateEstimator):
         """Return what this step reads and yields: rows, by a row-wise map that was released."""
         yields = {"yields": lambda kind: Rows(), "weight": 0.25}
         return Contract((Rows,), spends=True, target=self._target, **yields)
-
-    def __sklearn_tags__(self):
-        """Return the tags of scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
-        return tags

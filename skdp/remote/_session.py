@@ -186,9 +186,9 @@ def _noted(one):
     return " ".join([do.strip('"'), *sorted(classes_in(one)), "of", to, *given])[:MOST_NOTED]
 
 
-def brief(x, most=MOST_NOTED):
+def brief(x):
     """Return the start of JSON in which texts, lists and depth have a bound."""
-    return json.dumps(_short(x))[:most]
+    return json.dumps(_short(x))[:MOST_NOTED]
 
 
 def _short(x, depth=10):

@@ -169,9 +169,9 @@ FEW, FAINT = 4, 4.0  # bins that are looked for anyway, and the noises in them, 
 HIDES = 2.0  # noises above its count that a cell may hold
 
 
-def bin_steps(share=SHARES[1], label="bins"):
+def bin_steps(share=SHARES[1]):
     """Return the planned steps of :func:`search_cells`, for at most so large a share."""
-    return (Step(label, at_most=share, times=ROUNDS, of=(EdgeCells,)),)
+    return (Step("bins", at_most=share, times=ROUNDS, of=(EdgeCells,)),)
 
 
 def bin_share(strength, n_columns):

@@ -115,7 +115,7 @@ def wanted_by_bracket(cells, statistic):
     return Wanted(cells=inside)
 
 
-def told_by_bracket(cells, wanted, statistic, D, center):
+def told_by_bracket(cells, wanted, statistic, D):
     """Return the value of :func:`bounded_ordered` if bounds tell it, else None.
 
     Notes
@@ -124,7 +124,7 @@ def told_by_bracket(cells, wanted, statistic, D, center):
     bounds of the value on the window that is left decide.
     """
     order = Order(cells, wanted.cells)
-    return _Path(order, cells.n, statistic, int(D), int(center)).value()
+    return _Path(order, cells.n, statistic, int(D), 0).value()
 
 
 class _Path:
@@ -281,7 +281,7 @@ class _Ordered:
         return wanted_by_bracket(cells, self.statistic)
 
     def told(self, cells, wanted, D):
-        return told_by_bracket(cells, wanted, self.statistic, D, 0)
+        return told_by_bracket(cells, wanted, self.statistic, D)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.estimator._mixins import MixedColumns
 from skdp.estimator._results import long_format
 from skdp.kernel._histograms import HistogramCounts
 from skdp.kernel._lattice import TheseColumns
@@ -70,7 +71,7 @@ class ComparedColumns:
             found = find_ranks(columns_of(view), bounds)
         else:
             found = find_windows(columns_of(view), bounds, self.estimator.tails, len(self.labels))
-        (of,) = group_sums(view, found, len(self.labels), SUMS, view.remaining)
+        (of,) = group_sums(view, found, len(self.labels), view.remaining)
         ok, middle, half = bool(found.found[0]), found.middle[0], found.half[0]
         if ranks:
             result = rank_result(of, "two-sided", ok)
@@ -148,7 +149,7 @@ MANY = (
 ALONE = "fewer than two groups stand clear of the noise. Pass classes=[...] if they are public"
 
 
-class PrivateComparison(PrivateEstimator):
+class PrivateComparison(MixedColumns, PrivateEstimator):
     """Table one of a study: every column compared between groups, in one private release.
 
     Parameters
@@ -221,7 +222,6 @@ class PrivateComparison(PrivateEstimator):
     """
 
     _target = "class"
-    _mixed = True
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,
         "delta": [Interval(Real, 0, 1, closed="neither")],
@@ -289,16 +289,6 @@ class PrivateComparison(PrivateEstimator):
             ]
         events = [event for one in labels for event in one.events(budget, 0.5)]
         return Plan(budget, tuple(steps), tuple(events))
-
-    def __sklearn_tags__(self):
-        """Return the tags of scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = False
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
     def _check_public(self, n_features):
         bounds_vectors(self.bounds, n_features)

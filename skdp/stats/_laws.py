@@ -344,9 +344,9 @@ def _scaled(p, scale):
         return {"difference": p, "ratio": np.log(p), "odds": np.log(p) - np.log1p(-p)}[scale]
 
 
-def share_of_arm(count, n, cells, sd, level=0.95):
-    """Return the part of one of several cells, and its interval."""
-    return tuple(map(float, _arm(count, n - count, sd, ndtri(0.5 + level / 2), cells - 1)))
+def share_of_arm(count, n, cells, sd):
+    """Return the part of one of several cells, and its interval of 95 %."""
+    return tuple(map(float, _arm(count, n - count, sd, ndtri(0.5 + 0.95 / 2), cells - 1)))
 
 
 def _arm(successes, failures, sd, z, others=1):

@@ -10,6 +10,7 @@ import numpy as np
 from skdp.accounting import Budget, Plan, Step
 from skdp.columns import find_quantiles
 from skdp.estimator._estimator import PrivateEstimator
+from skdp.estimator._mixins import MixedColumns
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
@@ -148,11 +149,10 @@ NOT_FOUND = (
 )
 
 
-class OfTimes(PrivateEstimator):
+class OfTimes(MixedColumns, PrivateEstimator):
     """Base of estimators of durations, events and groups: columns 0, -1 and, if any, 1."""
 
     _target = "class"
-    _mixed = True
 
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,
@@ -260,15 +260,6 @@ class OfTimes(PrivateEstimator):
         if self.horizon is not None:
             return np.linspace(0.0, float(self.horizon), n_bins + 1)
         return find_edges(table, n, n_bins)
-
-    def __sklearn_tags__(self):
-        """Return the tags of scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 @contextmanager

@@ -124,10 +124,10 @@ def columns_of(table):
     return table.map(SomeColumns(np.arange(table.n_features - 1)))
 
 
-def group_sums(table, found, n_groups, step, share):
+def group_sums(table, found, n_groups, share):
     """Return :class:`GroupSums` of every column, of one release."""
     asked = ScoreMoments(found.scores, n_groups)
-    told = table.ask(asked, step, share=share)
+    told = table.ask(asked, SUMS, share=share)
     asked = replace(asked, bits=told.bits)
     grid, value = asked.grid, told.value.astype(np.float64)
     noise = told.scale / grid, told.scale / asked.constant
@@ -149,7 +149,7 @@ class RankTest(Test):
 
     def _result(self, table):
         found = find_ranks(columns_of(table), self.bounds)
-        (sums,) = group_sums(table, found, self.n_groups, SUMS, table.remaining)
+        (sums,) = group_sums(table, found, self.n_groups, table.remaining)
         return rank_result(sums, self.alternative, bool(found.found[0]))
 
 
@@ -189,7 +189,7 @@ class MeanTest(Test):
 
     def _result(self, table):
         found = find_windows(columns_of(table), self.bounds, self.tails, self.n_groups)
-        (sums,) = group_sums(table, found, self.n_groups, SUMS, table.remaining)
+        (sums,) = group_sums(table, found, self.n_groups, table.remaining)
         at, ok = self._options().get("popmean", 0.0), bool(found.found[0])
         result = mean_result(sums, found.middle[0], found.half[0], self.alternative, ok, at)
         return replace(result, accuracy_warnings_=(CUT,)) if any(found.cut) else result

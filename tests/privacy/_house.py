@@ -660,6 +660,7 @@ IMPORTS = {
         "metrics",
         "linear/engine",
         "_estimator",
+        "_mixins",
         "_supervised",
         "contracts",
     },
