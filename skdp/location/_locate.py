@@ -51,6 +51,9 @@ COLUMN_SCALES = Step("column scales", at_most=0.08, of=(RingColumns,))
 CORE_COUNT = Step("core count", at_most=0.3, of=(Members,))
 FRIENDS = Step("h-index", at_most=0.3, of=(HIndex,))
 SOFT_CORE = Step("soft core", at_most=0.2, of=(SoftCore,))
+# Part of the differences above the quartile; of normal columns what 2.5 deviations are beside it.
+UPPER, TOP = 0.25, 2.5
+NORMAL = TOP / 1.627
 MOST_ENTRIES = 2**21  # of a sample in memory: 16 MB
 
 NORMS = Step("norms", at_most=0.25, times=3, of=(Distances,))
@@ -189,8 +192,7 @@ def column_scales(sample, *, share, largest):
     bins = LogBins.around(largest, per_octave=1, below=126, above=1)
     question = RingColumns(bins, sample.n_features)
     release = sample.ask(question, COLUMN_SCALES, share=share)
-    found = [read_scale(row, release.scale, sample.n, bins) for row in release.value]
-    found = [None if told.nothing else told.scale for told in found]
+    found = [_column_scale(row, release.scale, sample.n, bins) for row in release.value]
     positive = [s for s in found if s is not None and s > bins.upper_edge(0)]
     missed = np.array([s is None for s in found])
     if not positive:
@@ -199,7 +201,27 @@ def column_scales(sample, *, share, largest):
         max(positive) if s is None else s if s > bins.upper_edge(0) else min(positive)
         for s in found
     ]
-    return np.array(scales) / 2.5, missed
+    return np.array(scales) / TOP, missed
+
+
+def _column_scale(counts, sd, n, bins):
+    """Return a length that a tail of the differences of a column exceeds, or None; 0 if alike.
+
+    :func:`read_scale` tells an octave. Of columns with equal deviations one would get twice the
+    noise of another, so the length follows the upper quartile, interpolated, by up to an octave.
+    """
+    told = read_scale(counts, sd, n, bins)
+    if told.nothing or told.scale <= bins.upper_edge(0):
+        return None if told.nothing else told.scale
+    octave = round(math.log2(told.scale)) - bins.low
+    start = min(octave + 2, len(counts) - 1)
+    mass = np.cumsum(counts[start::-1]) / n
+    at = int(np.argmax(mass > UPPER))
+    if not mass[at] > UPPER:
+        return told.scale
+    rows = counts[start - at] / n
+    quartile = bins.upper_edge(start - at) * 2.0 ** ((mass[at] - UPPER) / rows - 1)
+    return min(max(NORMAL * quartile, told.scale / 2), 1.25 * told.scale)
 
 
 def soft_core_centre(sample, count, *, friend_radius, reach, n_rows, spent):
