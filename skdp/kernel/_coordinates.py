@@ -12,7 +12,7 @@ from skdp.mechanisms import _compiled
 from skdp.mechanisms._norms import blocks, finite_rows, polar, products
 
 CELLS = 2**15  # of a block that stays in the cache
-PAIRED = 2**17  # of one that is looked at again
+PAIRED = 2**18  # of one that is looked at again
 LARGEST = 2.0**1000
 ORDINARY = 2.0**900  # sizes of rows whose powers of two are ordinary numbers
 

@@ -23,12 +23,18 @@ COPIED = 2**16  # of a part that is copied, if it has another type or order
 
 def plain(x, dtype=np.float64):
     """Return an array row by row, a copy where it has another type, order or alignment."""
-    return np.require(x, dtype=dtype, requirements=["C", "A"])
+    return x if is_plain(x, dtype) else np.require(x, dtype=dtype, requirements=["C", "A"])
+
+
+def is_plain(x, dtype=np.float64):
+    """Return whether loops can read an array as it is: to ask numpy takes longer than they do."""
+    here = isinstance(x, np.ndarray) and x.dtype == dtype and x.dtype.isnative
+    return here and x.flags.c_contiguous and x.flags.aligned
 
 
 def plain_parts(X):
     """Yield slices and the rows in them as :func:`plain` arrays: all at once if they are."""
-    if X.dtype == np.float64 and X.dtype.isnative and X.flags.c_contiguous and X.flags.aligned:
+    if is_plain(X):
         yield slice(0, len(X)), X
         return
     step = max(1, COPIED // X.shape[1])

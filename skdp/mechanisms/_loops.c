@@ -912,11 +912,16 @@ WIDE static void with_target(const double *restrict x, Py_ssize_t n, Py_ssize_t 
                              const double *restrict target, double *restrict out)
 {
     for (Py_ssize_t i = 0; i < n; i++) {
-        for (Py_ssize_t c = 0; c < d; c += 8)
-            AHEAD(x, (i + TILE) * d + c);
-        for (Py_ssize_t c = 0; c < d; c++)
-            out[i * (d + 1) + c] = x[i * d + c];
-        out[i * (d + 1) + d] = all_finite(target + i, 1) ? target[i] : NAN;
+        const double *restrict from = x + i * d;
+        double *restrict to = out + i * (d + 1);
+        Py_ssize_t c = 0;
+        for (; n - i > 8 && c < d; c += 8) { /* the next rows overwrite what is too much */
+            AHEAD(from, TILE * d + c);
+            memcpy(to + c, from + c, 8 * sizeof(*x));
+        }
+        for (; c < d; c++)
+            to[c] = from[c];
+        to[d] = all_finite(target + i, 1) ? target[i] : NAN;
     }
 }
 
