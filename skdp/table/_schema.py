@@ -307,3 +307,12 @@ def _without_entries(error):
     if "contains NaN" in lines[0] or "contains infinity" in lines[0]:
         kept.append(INVALID)
     return type(error)(" ".join([lines[0].rstrip(":.") + ".", *kept]))
+
+
+def are_batches(y):
+    """Return whether something is an iterable of arrays or series, and is none itself."""
+    if any(hasattr(y, name) for name in ("__array__", "shape", "dtype", "__arrow_c_stream__")):
+        return False
+    if not hasattr(y, "__iter__"):
+        return False
+    return iter(y) is y or len(getattr(next(iter(y), None), "shape", ())) > 0

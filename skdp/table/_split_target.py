@@ -10,7 +10,7 @@ import numpy as np
 from skdp.contracts import leaves_of, target_of
 from skdp.readers._raw import TableError, has_two_dimensions, library
 from skdp.readers._tables import tables_of
-from skdp.table._schema import BROKEN
+from skdp.table._schema import BROKEN, are_batches
 from skdp.utils._config import get_config
 from skdp.utils._threads import quiet
 
@@ -30,9 +30,9 @@ def split_target(X, y):
     if type(y).__module__.partition(".")[0] in ("dask", "dask_expr"):
         column = y.to_frame() if hasattr(y, "to_frame") else y.reshape(-1, 1)
         return X, _column(tables_of(column), 0)
-    if _are_batches(y):
+    if _come_anew(y):
         lengths = [len(batch) for batch in y]
-        if not _are_batches(X) or lengths != [batch.shape[0] for batch in X]:
+        if not _come_anew(X) or lengths != [batch.shape[0] for batch in X]:
             raise ValueError(LENGTHS)
         return X, _joined(y)
     return X, y
@@ -142,10 +142,5 @@ def _are_pairs(X):
     return isinstance(first, tuple) and len(first) == 2 and has_two_dimensions(first[0])
 
 
-def _are_batches(y):
-    """Return whether something is an iterable of arrays or series, and is none itself."""
-    if any(hasattr(y, name) for name in ("__array__", "shape", "dtype", "__arrow_c_stream__")):
-        return False
-    if not hasattr(y, "__iter__") or iter(y) is y:
-        return False
-    return len(getattr(next(iter(y), None), "shape", ())) > 0
+def _come_anew(batches):
+    return are_batches(batches) and iter(batches) is not batches

@@ -34,6 +34,7 @@ from skdp.table._schema import (
     NO_ROWS,
     NO_TYPE,
     TWICE,
+    are_batches,
     keep_calendars,
     look_at,
     read_rows,
@@ -116,7 +117,7 @@ class _Reading:
             joined, like = self._pairs(X)
         elif type(y).__module__.partition(".")[0] in ("dask", "dask_expr"):
             joined, like = self._dask(X, y)
-        elif _are_batches(y):
+        elif are_batches(y):
             joined, like = self._batches(X, iter(y) is y, y)
         else:
             joined, like = self._join_target(X, y)
@@ -263,15 +264,6 @@ class _Reading:
 
 def _ignores():
     return get_config()["invalid_rows"] == "ignore"
-
-
-def _are_batches(y):
-    """Return whether y is an iterable of arrays or series, and is none itself."""
-    if any(hasattr(y, name) for name in ("__array__", "shape", "dtype", "__arrow_c_stream__")):
-        return False
-    if not hasattr(y, "__iter__"):
-        return False
-    return iter(y) is y or len(getattr(next(iter(y), None), "shape", ())) > 0
 
 
 def _of_two_dimensions(y, *, is_class=False):
