@@ -210,6 +210,9 @@ def exp_up(x):
     return Fraction(math.exp(float(x))) * (1 + Fraction(1, 2**40))
 
 
+# --- what any guarantee costs a ledger that composes Gaussian fits, for one step or for several
+
+
 def compose_basic(epsilon, delta, steps):
     """Return (epsilon, delta) of several steps, exact: ``group_privacy`` in Fractions."""
     more = sum(exp_up(j * epsilon) for j in range(1, steps)) if delta else 0

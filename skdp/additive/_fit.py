@@ -155,6 +155,9 @@ def calibrated(model, cells, link, start, *, share, slope):
     return model.stretched(start.intercept, np.clip(moves, *BOUNDS) / STEP, factors)
 
 
+# --- the fit of numbers: cells, and cycles of a clip radius, a mean, and Newton steps
+
+
 def fit_numbers(table, place, *, n, edges, ordered, n_cycles, priors_of=term_priors):
     """Return the Model of numbers.
 
@@ -281,6 +284,9 @@ def release_lengths(cells, scores, *, around, share, least):
 def _edges(around):
     edges = np.clip(np.ceil(around * 2.0 ** np.arange(-BELOW, ABOVE + 1)), 1, LARGEST)
     return np.unique(edges.astype(np.int64))
+
+
+# --- means of a target by level, of all columns: released together, and smoothed
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,9 @@ def target_place(target_range):
     return TargetScale(float(low / 2 + high / 2), float(high / 2 - low / 2), 1.0)
 
 
+# --- a line through the numbers of a row, to which the terms are added: released before them
+
+
 @dataclass(frozen=True)
 class LinearPart:
     """A released line through some columns of rows (x, y)."""

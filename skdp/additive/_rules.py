@@ -107,6 +107,9 @@ def numbers_first(ordered):
     return [(j,) for j in sorted(range(len(ordered)), key=lambda j: not ordered[j])]
 
 
+# --- smoothing of what was released cell by cell, by the known law of its noise: post-processing
+
+
 class TermPrior:
     """What a term may look like before anything is known of it: a mixture of Gaussian priors.
 

@@ -110,6 +110,9 @@ class _Bent:
         return table
 
 
+# --- what boosting of classes and of numbers share: pairs that are asked for, and their terms
+
+
 class BoostingModel(AdditiveModel):
     """Base of models with terms of one and of two features."""
 

@@ -73,6 +73,9 @@ def parts_of_tables(losses, had, left):
     return np.maximum(level * roots - had, 0.0)
 
 
+# --- terms of two features: merged cells, and what such a term may look like
+
+
 def merged(counts, ordered, most):
     """Return the merged cell of every cell: neighbours of equal mass, or the commonest levels."""
     if len(counts) <= most + 1:

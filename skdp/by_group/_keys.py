@@ -193,6 +193,9 @@ def merged(keys):
     return list(dict.fromkeys(tuple(map(plain_label, key)) for key in keys))
 
 
+# --- what the models of groups say of rows: each row is asked of that of its group
+
+
 def _has(name):
     def check(group_by):
         getattr(group_by.estimator, name)  # or AttributeError

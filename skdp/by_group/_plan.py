@@ -77,6 +77,9 @@ def enough_levels(table, levels):
     return min(CAPS[low], len(levels))
 
 
+# --- what groups cost: one fit, and the selection of their names if these are not public
+
+
 def allocate_budget(group_by):
     """Return a clone of the estimator with a grant for the part of the budget of the groups."""
     if not isinstance(group_by.estimator, PrivateEstimator):

@@ -252,6 +252,9 @@ class GroupViews:
         return [slice(start, start + STEP) for start in range(0, n_rows, STEP)]
 
 
+# --- in which levels a person counts, who may have rows in several: its own rows decide
+
+
 def levels_that_count(persons, numbers, most, coins):
     """Return the number of the level of each row, -1 where its person does not count.
 

@@ -274,6 +274,9 @@ def _random_directions(d):
     return ndtri(uniform).reshape(d, WIDEST) / math.sqrt(WIDEST)
 
 
+# --- where the rows lie by public knowledge: a box to which they are clipped, or a ball
+
+
 @dataclass(frozen=True)
 class PublicBall:
     """A public ball, and the ``box`` (low, high) that it is drawn around, if there is one."""

@@ -264,6 +264,9 @@ def _shrunk(y, variance, W):
     return inside + outside
 
 
+# --- several noisy steps of Lloyd from centres that do not depend on the rows
+
+
 def equal_step(budget, n_steps):
     """Return the planned step of each of ``n_steps`` equal steps."""
     mechanism = release_mechanism(budget)

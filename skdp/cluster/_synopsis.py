@@ -194,6 +194,9 @@ def run_parallel(searches, table, rule=None):
     return found
 
 
+# --- how many clusters released cells show, and what any number of them would cost
+
+
 @dataclass(frozen=True)
 class _Cells:
     """Cells, and the variance of the rows in them: between that of one place and of all places."""

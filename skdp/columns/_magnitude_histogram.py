@@ -218,6 +218,9 @@ def first_ranks(d, *, bounded):
     return (counts,) if bounded else (counts, whole_line(columns, "entries"))
 
 
+# --- coming closer to columns whose entries are alike in size: years, dates, 1e6 + N(0, 1)
+
+
 @dataclass
 class CentralInterval:
     """Where most entries of a column lie: about ``width`` around ``center``. Released.

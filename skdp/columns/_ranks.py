@@ -255,6 +255,9 @@ def _rising(y, weight):
     return np.repeat([mean for mean, _, _ in pools], [length for _, _, length in pools])
 
 
+# --- linear measurements of disjoint cells from which public combinations of them are least off
+
+
 def least_error_strategy(gram, gain):
     """Return the integer matrix C, to which a row of cell b adds column b, at most ``gain`` long.
 

@@ -215,6 +215,9 @@ def _useful(fit, q):
     return fit.x[kept], excess[kept], least if near.any() else sd[1:-1].min(initial=math.inf)
 
 
+# --- mean and deviation of a column by its released ranks: what shows, and what may be unseen
+
+
 @dataclass(frozen=True)
 class RankMoments:
     """Estimates of mean and variance, and what is not known of them.

@@ -84,6 +84,9 @@ class MixedColumns:
         return tags
 
 
+# --- what estimators have in common whose rows may count with weights
+
+
 class WeightsMixin:
     """Mixin of estimators whose fit takes weights of rows, as those of scikit-learn do."""
 

@@ -305,6 +305,9 @@ def _cut(share, room):
     return room if room < share <= room * (1 + ROUNDING) else share
 
 
+# --- what stands in the place of a step's ledger inside a larger fit: its part of one budget
+
+
 class BudgetAllocation:
     """A part of the budget of a larger fit, given to one step.
 

@@ -102,6 +102,9 @@ class OfSets:
         return [total(one, block[at[i]], at[i]) for i, one in self._pairs]
 
 
+# --- persons as the rows of a Table, and the rows that persons are read by
+
+
 @public
 class PersonsWithMore(OneCell):
     """The number of persons with more than so many rows; with ``gaps`` of those who lost all, too.

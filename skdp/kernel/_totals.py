@@ -84,6 +84,9 @@ def _sets(rule, start, block):
     return [rule(block)]
 
 
+# --- how questions and answers are written in JSON: exactly, and by a fixed registry
+
+
 def encoded(x):
     """Return what JSON can hold of a thing, exactly: floats by repr, arrays by their bytes."""
     if is_dataclass(x) and not isinstance(x, type):
@@ -164,6 +167,9 @@ READ = {  # by the keys of an object, which are handed over in their order
 }
 
 
+# --- rows that are drawn by secret keys of their own
+
+
 def numbering_of(rows):
     """Return the rows whose order numbers those of a view: keys are drawn by these numbers."""
     while not hasattr(rows, "numbering") and hasattr(rows, "_rows"):
@@ -237,6 +243,9 @@ def listed(start, block):
 def limit_of(q):
     """Return the number that a key of 64 bits is not above with probability q."""
     return np.uint64(min(int(q * 2.0**64), 2**64 - 1))
+
+
+# --- differences of neighbours in a random cyclic order: the diameter without pairs
 
 
 def ring_order(keys):

@@ -271,6 +271,9 @@ def _place(counts, sd, n):
     return 0.0, 0.0
 
 
+# --- a released line in the units of its table: coefficients, and how sure they are
+
+
 def coefficients(line, n_features):
     """Return slopes and an intercept, and the standard deviations of their errors."""
     if line.design is None:

@@ -195,6 +195,9 @@ def _is_costly(start, error, cost):
     return bool(max((p * (1 - p)) @ np.square(error) / 2, cost) > COSTLY * entropy)
 
 
+# --- how far plain least squares are from a line: one gradient without weights, widely clipped
+
+
 def release_lengths(table, gradients, *, around, share, step, per_octave=8):
     """Release a histogram of the lengths of gradients."""
     bins = LogBins.around(around, per_octave=per_octave, below=BELOW, above=FINE + ABOVE)

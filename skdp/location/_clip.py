@@ -231,6 +231,9 @@ class LawfulTail(Tail):
         return clip._replace(excess=max(clip.excess, (alignment * law + faint) / self._n))
 
 
+# --- which columns the rows beyond a joint clip radius are far in, and what clipping takes of them
+
+
 def with_far_columns(counted, where, clip):
     """Return a Clip with the excess of every column, by a release of where far rows are far.
 

@@ -182,6 +182,9 @@ def _normal(unit):
     return part
 
 
+# --- scales of columns of which few rows tell: whether they are unlike, and laws of differences
+
+
 def are_alike(sample):
     """Release how unlike the columns of a Sampled table are; return whether one noise serves all.
 

@@ -200,6 +200,9 @@ def _box(clips):
     return center, np.array([clip.radius for clip in clips])
 
 
+# --- columns by themselves: tables of one column, and columns with gaps, released apart
+
+
 class ColumnTable:
     """The Table of one column, whose doubts are those of that column in the table of all."""
 

@@ -244,6 +244,9 @@ def soft_core_centre(sample, count, *, friend_radius, reach, n_rows, spent):
     return core.real, core.sd, schedule.steps
 
 
+# --- the road of rows of one kind: their scale from a ring, their centre from a soft core
+
+
 @dataclass(frozen=True)
 class SampleScale:
     """What is known of the rows before their place: their scales, and a sample to look at."""

@@ -153,6 +153,9 @@ def noise_norm_quantile(noise, d):
     return noise * (math.sqrt(d) + 2)
 
 
+# --- a table whose rows have been counted: what every road of the mean starts from
+
+
 @dataclass(frozen=True)
 class RowCount:
     """A released number of rows."""

@@ -91,6 +91,9 @@ def sqrt_down(q):
     return root if Fraction(root) ** 2 == exact(q) else math.nextafter(root, 0)
 
 
+# --- integers of rows that count with weights, and what one person adds to them at most
+
+
 class Weighed(np.ndarray):
     """Exact integers that one person, with all rows, moves by ``unit`` times what a row does.
 

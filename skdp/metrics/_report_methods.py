@@ -254,6 +254,9 @@ class ReportMethods(MetricNumbers):
         return self.curves_[found[0]]
 
 
+# --- pictures of reports: ROC curve, calibration, and confusion matrix, with their bands
+
+
 @dataclass(frozen=True, repr=False)
 class PrivateClassifierDisplay(Display):
     """Picture of a :class:`PrivateClassifierReport`: ROC curve, calibration or confusion matrix.

@@ -170,6 +170,9 @@ class LabelledRows:
         return np.concatenate([np.empty((0, width)), *(one for one in found if len(one))])
 
 
+# --- reports of groups of rows, for the price of one, and the differences between them
+
+
 @dataclass(frozen=True, eq=False)
 class GroupReports:
     """Reports of groups of rows, see :func:`private_report_by_group`.

@@ -205,6 +205,9 @@ class PlanningMixin:
         return Simulation(self, *given)
 
 
+# --- the two questions before a fit: how much epsilon, and how many rows
+
+
 def epsilon_for(simulation, target, n_rows, quantile, start):
     """Return least epsilon for which a fit of so many rows has an error of at most the target."""
     _check(target, quantile)

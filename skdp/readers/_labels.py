@@ -182,6 +182,9 @@ def sorted_keys(keys):
     return sorted(keys, key=lambda key: (TEXT, key) if isinstance(key, str) else key)
 
 
+# --- columns as numbers of levels that are public or released: every entry is coded by itself
+
+
 class Levels:
     """Levels of a column, at most ``n``.
 

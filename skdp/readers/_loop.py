@@ -154,6 +154,9 @@ def strips(block, columns=None, entries=False):
         yield np.where(np.isfinite(strip), strip, np.nan) if entries else strip
 
 
+# --- ranks of thresholds that close in on something: one pass counts for many levels of a search
+
+
 def order_of_floats(x):
     """Map floats to integers of the same order (the sign bit flipped, negatives reversed)."""
     bits = np.ascontiguousarray(x, dtype=np.float64).view(np.uint64)

@@ -132,6 +132,9 @@ def _silent(function, *arguments):
     raise failure
 
 
+# --- rows in memory: of an array or a memory map, of a frame of pandas, polars or Arrow
+
+
 class ArrayRows(Source):
     """The rows of a two-dimensional array or memory map.
 

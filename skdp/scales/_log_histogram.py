@@ -152,6 +152,9 @@ def clipped_sum(table, *, center, radius, share, label, scale=None, drop=None):
     return told.real, told.sd
 
 
+# --- histograms of positive floats on a logarithmic axis, a scale read off one, and rings
+
+
 class Reading(NamedTuple):
     """What a released histogram of lengths tells: nothing, that they are zeros, or a scale.
 

@@ -169,6 +169,9 @@ def binary(x):
     return x
 
 
+# --- what is released of pooled rows first, labels unseen: their scores, or a window of means
+
+
 class Found:
     """Scores of d columns, which of them were found, and the released number of rows.
 

@@ -244,6 +244,9 @@ def rows_alone(X, told):
     return X, {name: value for name, value in told.items() if value is not None}
 
 
+# --- weights of rows: sample_weight, read by row with X
+
+
 def without_weights(X, sample_weight):
     """Return X without the column that ``sample_weight`` names, and the weights, read later."""
     if not isinstance(sample_weight, str):

@@ -179,6 +179,9 @@ def label_type(raw, column):
     return np.dtype(str) if isinstance(raw, np.ndarray) and raw.dtype.kind == "U" else np.dtype("O")
 
 
+# --- classes of y and levels of columns: public, or bought by a private selection
+
+
 @dataclass(frozen=True)
 class Selection:
     """A private selection of labels in a plan: its step and its failure event."""

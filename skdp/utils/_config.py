@@ -137,6 +137,9 @@ def _checked(**given):
     return given
 
 
+# --- what a bug report needs to know
+
+
 def show_versions(file=None):
     """Print versions of Python, skdp and its dependencies, and the source of randomness.
 

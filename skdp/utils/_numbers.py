@@ -198,6 +198,9 @@ def _nearest_float(fraction):
         return math.inf if fraction > 0 else -math.inf
 
 
+# --- public randomness: choices that need not be secret and must not depend on the rows
+
+
 def public_seed(random_state):
     """Return the seed of public choices for a ``random_state`` parameter, 0 for None."""
     if random_state is None:
@@ -209,6 +212,9 @@ def public_words(n, *key):
     """Return n words, an array of uint64: a function of ``key``, numbers and texts, alone."""
     text = repr(plain(key)).encode()  # of Python's numbers: those of numpy show their type
     return np.frombuffer(shake_128(text).digest(8 * int(n)), dtype=np.uint64)
+
+
+# --- public parameters with one number per column
 
 
 def column_vector(name, value, n_features, *, positive=False):

@@ -132,6 +132,9 @@ def _answer(configs, oracle, part, n_clusters, seed, garbage):
     return points if proper else garbage
 
 
+# --- oracles: the centres of one part of a table, by any means; privacy does not rest on them
+
+
 def kmeans_oracle(part, n_clusters, seed, *, n_init=10):
     """Return the centres of k-means++ and Lloyd, the best of several starts.
 

@@ -209,6 +209,9 @@ class ConfusionCells(OneCell):
         return np.where(code < 0, -1, code * self.n_classes + largest)
 
 
+# --- views of predictions and targets: one loss, or one number, of each row
+
+
 @public
 class LossColumn(RowMap):
     """One column: a loss of the prediction in the first column, for the target in the last one.
@@ -248,6 +251,9 @@ class LossColumn(RowMap):
                 "covered": lambda: (block[:, 1] <= y) & (y <= block[:, -2]),
             }[self.what]()
         return np.where(there, value, np.nan)[:, None]
+
+
+# --- scores of entries between -1 and 1, and their sums by group: tests and correlations
 
 
 @public

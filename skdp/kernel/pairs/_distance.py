@@ -147,6 +147,9 @@ class DistancePredicate:
             return count_within(A, self) if B is None else count_between(A, B, self)
 
 
+# --- public numbers as Python's own: integers without a width, floats of 64 bits
+
+
 def whole(value):
     """Return a public integer as an int; TypeError for anything else."""
     if not isinstance(value, bool | np.bool_):
@@ -160,6 +163,9 @@ def real(value):
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"a public number was expected. Got {type(value).__name__}.")
     return float(value)
+
+
+# --- rows that have many friends: a certificate that there are, and their average
 
 
 def h_index(counts):

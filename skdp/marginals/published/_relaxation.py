@@ -166,6 +166,9 @@ def from_parities(layout, parities):
     return parities / np.sqrt(2.0**layout.orders)
 
 
+# --- the relaxed body L: parities of k attributes as entries of a positive semidefinite matrix
+
+
 @dataclass(frozen=True, eq=False)
 class RelaxedBody:
     """Which entries of the matrix ``U @ V.T`` are which parities.
