@@ -11,9 +11,10 @@ from skdp.kernel._statistic import MOST_CELLS, RowMap
 from skdp.kernel._totals import listed, numbering_of
 from skdp.mechanisms._exact import weighed
 from skdp.readers import map_merge
+from skdp.readers._loop import added
 from skdp.readers._norm_weights import array_of, blocks_by_weight
 from skdp.readers._persons import each, times, without_weights
-from skdp.readers._rows import MappedRows, Source, added
+from skdp.readers._rows import MappedRows, Source
 
 
 def n_cells(edges):

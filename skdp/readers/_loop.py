@@ -98,16 +98,28 @@ def both_sums(one, two):
     return {name: one[name] + two[name] for name in one}
 
 
+def added(one, two):
+    """Return the sum of two integers or arrays, or of those in two lists or tuples."""
+    if isinstance(one, list | tuple):
+        return type(one)(added(a, b) for a, b in zip(one, two, strict=True))
+    return one + two
+
+
 @dataclass(frozen=True)
 class ViewStatistic:
     """A statistic of what a view makes of a block."""
 
     mapped: object
     statistic: object
+    n_rows: int | None = None  # of parts whose sums are added up, public; None: all at once
 
     def __call__(self, start, block, *beside):
         """Return the statistic of a block behind the view."""
-        return self.statistic(start, self.mapped(block), *beside)
+        if self.n_rows is None or beside or len(block) <= self.n_rows:
+            return self.statistic(start, self.mapped(block), *beside)
+        firsts = range(0, len(block), self.n_rows)
+        parts = ((start + i, block[i : i + self.n_rows]) for i in firsts)
+        return reduce(added, (self.statistic(i, self.mapped(part)) for i, part in parts))
 
 
 @dataclass(frozen=True)

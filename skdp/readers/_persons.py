@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skdp.mechanisms._exact import weighed
-from skdp.readers._loop import ViewStatistic
-from skdp.readers._rows import MappedRows, added, map_merge, no_rows
+from skdp.readers._loop import ViewStatistic, added
+from skdp.readers._rows import MappedRows, map_merge, no_rows
 from skdp.readers._some_rows import PlacedKeys, SomeRows
 from skdp.readers._sources import ArrayRows
 

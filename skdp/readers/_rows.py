@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 from skdp.readers._loop import (
     CHANGED,
     ViewStatistic,
+    added,
     both_looks,
     merged,
     one_look,
@@ -20,6 +21,7 @@ from skdp.readers._loop import (
 from skdp.readers._raw import TableError
 
 BLOCK_BYTES = 2**24
+VIEW_BYTES = 2**22  # of a part that a view copies: 0.17 s, not 0.25, for a first mean with bounds
 SHARED_BYTES = 2**21  # of a block that threads share, at least: to start them takes 0.3 ms
 
 
@@ -262,7 +264,8 @@ class MappedRows:
 
     def weighed_sum(self, statistic, beside=None):
         """Return what :func:`weighed_sum` returns."""
-        return weighed_sum(self._rows, ViewStatistic(self._mapped, statistic), beside)
+        seen = ViewStatistic(self._mapped, statistic, rows_of(VIEW_BYTES, self.n_features))
+        return weighed_sum(self._rows, seen, beside)
 
     def no_rows(self):
         """Return a block of no rows."""
@@ -360,13 +363,6 @@ def take(rows, indices):
         return wanted[first:last] - start
 
     return np.concatenate(rows.map_merge(chosen, list.__add__, beside))[place]
-
-
-def added(one, two):
-    """Return the sum of two integers or arrays, or of those in two lists or tuples."""
-    if isinstance(one, list | tuple):
-        return type(one)(added(a, b) for a, b in zip(one, two, strict=True))
-    return one + two
 
 
 def without_weights_of(function, n_features):

@@ -7,7 +7,8 @@ from skdp.kernel._sampled import draw_sample
 from skdp.kernel._sums import KeptRows
 from skdp.location._clip import release_distances
 from skdp.mechanisms import RowKeys, gram_sum, make_entropy, row_norms
-from skdp.readers import ArrayRows, map_merge
+from skdp.readers import ArrayRows, map_merge, weighed_sum
+from skdp.readers._rows import VIEW_BYTES, MappedRows
 from skdp.scales import LogBins, clipped_sum, count_rows, ring_differences
 from tests._curators import CannedCurator
 
@@ -102,3 +103,22 @@ def test_blocks_are_views_and_about_16_megabytes():
     assert not rest and np.shares_memory(block, X)
     assert ArrayRows(np.empty((1, 1000))).block_rows == 2**24 // 8000
     assert ArrayRows(np.empty((1, 2**22))).block_rows == 1
+
+
+class Doubled(MappedRows):
+    def __init__(self, rows):
+        super().__init__(rows)
+        self.seen = []
+
+    def _mapped(self, block):
+        self.seen.append(block.nbytes)
+        return 2.0 * block
+
+
+@pytest.mark.parametrize("n_rows", [0, 5, VIEW_BYTES // 8, VIEW_BYTES // 8 + 1])
+def test_a_view_is_copied_part_by_part_for_a_sum(n_rows):
+    X = np.arange(float(n_rows))[:, None]
+    rows = Doubled(ArrayRows(X))
+    total = weighed_sum(rows, lambda start, block: [block.sum(axis=0).astype(np.int64)])
+    assert total[0].tolist() == [n_rows * (n_rows - 1)]
+    assert sum(rows.seen) == X.nbytes and max(rows.seen) <= VIEW_BYTES
