@@ -305,6 +305,7 @@ def _start(counted, seen):
 CLEAR = 2.0  # standard deviations of noise
 # An interval is short if half of it is at most one part of the deviation or another of the mean.
 SHORT, ALIKE = 0.5, 0.05
+ONE_VALUE = 1e-9  # of a mean: the spread of a column of which one value was seen
 WIDE = (
     "the interval of a mean is long beside the spread of the rows: use a larger epsilon, more "
     "rows, or bounds=(low, high)"
@@ -328,5 +329,8 @@ def doubt_mean(mean, table):
     if spread is None:
         return
     half = CLEAR * mean.noise_scale + np.max(mean.clipping_bound, axis=0)
-    long = np.isfinite(half) & (half > np.maximum(SHORT * spread, ALIKE * np.abs(mean.location)))
+    size = np.abs(mean.location)
+    told = np.isfinite(mean.deviation) & (mean.deviation > ONE_VALUE * size)
+    excuse = np.where(told, 0.0, ALIKE * size)  # of columns of which no spread is known
+    long = np.isfinite(half) & (half > np.maximum(SHORT * spread, excuse))
     table.doubt(WIDE, columns=long & ~heavy)

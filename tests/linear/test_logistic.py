@@ -10,10 +10,12 @@ from sklearn.metrics import roc_auc_score
 from skdp import PrivateLogisticRegression
 from skdp.covariance._run import identity_frame, turned
 from skdp.exceptions import LowAccuracyWarning
+from skdp.gate._curator import make_curator
 from skdp.kernel._coordinates import Design
 from skdp.kernel._gradients import LogitCalibration, LogitStep, probabilities
 from skdp.kernel._table import opened
-from skdp.linear._newton import _calibrated
+from skdp.linear._newton import UNSETTLED, _calibrated, ended
+from skdp.mechanisms import make_entropy
 from tests._curators import CannedCurator
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -84,6 +86,21 @@ def test_slopes_that_are_too_steep_are_brought_back_or_doubted(times):
         assert held or cost > 0.05 * 0.66
     else:
         assert not held and cost < 0 and np.abs(found - truth).max() < 0.1
+
+
+@pytest.mark.parametrize("off, doubted", [(-1.0, True), (0.3, False), (1.0, True)])
+def test_a_last_step_of_the_intercept_that_doubles_odds_is_doubted(off, doubted):
+    rng = np.random.default_rng(0)
+    X, B = rng.normal(size=(20000, 2)), np.array([[1.0], [0.5], [-0.5]])
+    y = (rng.logistic(size=20000) < X @ B[:2, 0] - 0.5).astype(int)
+    model = PrivateLogisticRegression(classes=[0, 1], epsilon=1.0)
+    rows, curator = model._read(X, y), make_curator(model.plan(), make_entropy(0))
+    design = Design(identity_frame(np.zeros(2), np.ones(2)), np.array([[-9.0] * 2, [9.0] * 2]))
+    start = B + np.array([[0.0], [0.0], [off]])
+    told = {"mean": start[-1], "spread": 1.25, "n": 20000.0, "bits": 15, "share": 0.05}
+    found = ended(opened(rows, curator), design, 3.0, start, np.array([-0.4]), **told)
+    assert abs(found[-1, 0] + 0.5) < 0.3
+    assert any(UNSETTLED in text for text in curator.close("").decisions) is doubted
 
 
 def test_released_curvature_is_that_of_the_rows():

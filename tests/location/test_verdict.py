@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
+from skdp.location._mean import WIDE, doubt_mean
+from skdp.location._release import MeanRelease
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -52,3 +54,15 @@ def test_a_mean_of_years_is_not_short_beside_their_number():
         fit = PrivateMean(random_state=seed).fit(years)
         low, high = fit.interval()
         assert not fit.reliable_ or high[0] - low[0] < 30
+
+
+@pytest.mark.parametrize("deviation, doubted", [(90.0, True), (0.0, False), (np.inf, False)])
+def test_size_excuses_a_long_interval_only_where_no_spread_is_known(deviation, doubted):
+    class Doubts(list):
+        def doubt(self, text, columns=None):
+            self.extend([text] * bool(np.any(True if columns is None else columns)))
+
+    told = {"n_rows": 300.0, "deviation": np.array([deviation]), "typical": np.array([0.0])}
+    doubts = Doubts()
+    doubt_mean(MeanRelease(np.array([2000.0]), np.array([30.0]), np.zeros((2, 1)), **told), doubts)
+    assert (WIDE in doubts) is doubted
