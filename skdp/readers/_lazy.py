@@ -17,6 +17,10 @@ KINDS = (
     "a file of the dataset has a column of numbers where the dataset has none, or the other way "
     "round. Write the files with the same types."
 )
+FILTERED = (
+    "X is a filtered dataset, and a file of it has columns of other types than the dataset, whose "
+    "entries a cast may not hold. Write the files with the same types."
+)
 TEXT = ("CsvFileFormat", "JsonFileFormat")
 CLOSED = "X is a ParquetFile that is closed. Pass its path, or open it again."
 
@@ -57,19 +61,34 @@ def _of_dataset(X):
     try:
         fragments = list(X.get_fragments())
     except ValueError:  # one that is filtered shows none
-        fragments, parts = [X], [_scanned(X)]
+        _require_types(X)
+        fragments, schemas, parts = [X], [X.schema], [_scanned(X)]
     else:
-        parts = [part for some in fragments for part in _of_fragment(some, X)]
-    rows = PartRows(X.schema.empty_table(), parts)
+        schemas = [_own_types(some, X.schema) for some in fragments]
+        pairs = zip(fragments, schemas, strict=True)
+        parts = [part for some, own in pairs for part in _of_fragment(some, own)]
+    heads = [schema.empty_table() for schema in dict.fromkeys(schemas)]
+    rows = PartRows(X.schema.empty_table(), parts, heads)
     rows.text = any(type(getattr(some, "format", None)).__name__ in TEXT for some in fragments)
     return rows
 
 
-def _of_fragment(fragment, dataset):
+def _require_types(filtered):
+    """Raise TableError if a file has other types than a filtered dataset, which casts its entries.
+
+    Of files alone: entries that a cast cannot hold would end the fit of all others.
+    """
+    for one in getattr(filtered, "children", [filtered]):
+        for path in getattr(one, "files", ()):
+            file = one.format.make_fragment(path, one.filesystem)
+            if _own_types(file, filtered.schema).types != filtered.schema.types:
+                raise TableError(FILTERED)
+
+
+def _of_fragment(fragment, schema):
     """Return the Parts of a fragment: row groups where it is a file of the schema of all."""
     from pyarrow.dataset import ParquetFileFragment
 
-    schema = _own_types(fragment, dataset.schema)
     is_parquet = isinstance(fragment, ParquetFileFragment) and fragment.path
     if not is_parquet or not fragment.physical_schema.equals(schema):
         return [_scanned(fragment, schema=schema)]

@@ -41,16 +41,20 @@ class Part:
 class PartRows(Source):
     """Rows of parts of known lengths, one part after the other."""
 
-    def __init__(self, head, parts):
+    def __init__(self, head, parts, heads=()):
         schema = schema_of(head)
         n_rows, block_rows = sum(part.n_rows for part in parts), rows_of(BLOCK_BYTES, len(schema))
         super().__init__(len(schema), n_rows=n_rows, block_rows=block_rows)
         self.names, self.decode = schema.names, partial(numbers, schema)
-        self._head, self._parts = head, parts
+        self._head, self._parts, self._heads = head, parts, heads
 
     def head(self):
         """Return a table of no rows."""
         return self._head
+
+    def heads_of_pieces(self):
+        """Return tables of no rows of the types of all pieces, see :class:`Source`."""
+        return self._heads or [self._head]
 
     def columns(self, places):
         """Return the rows of some columns, None if a part is read as a whole."""
@@ -58,7 +62,7 @@ class PartRows(Source):
         if len(set(self.names)) < len(self.names) or not all(part.only for part in self._parts):
             return None
         parts = [replace(part, read=part.only(names), only=None) for part in self._parts]
-        return PartRows(self._head.select(names), parts)
+        return PartRows(self._head.select(names), parts, [one.select(names) for one in self._heads])
 
     def pieces(self):
         """Yield (number of rows, batch)."""
@@ -152,10 +156,11 @@ def rows_of_files(paths):
 
     here = LocalFileSystem()
     files = [call_library(path, StoredFile, here, path) for path in paths]
-    schemas = [schema_of(file.head) for file in files]
+    heads = [file.head for file in files]
+    schemas = list(map(schema_of, heads))
     if any(schema != schemas[0] for schema in schemas):
         raise TableError(COLUMNS)
-    return PartRows(files[0].head, [part for file in files for part in file.groups_of_columns()])
+    return PartRows(heads[0], [part for file in files for part in file.groups_of_columns()], heads)
 
 
 def _columns(schema):

@@ -84,6 +84,10 @@ class Source(ABC):
     def head(self):
         """Return raw rows of no rows, which have the columns and types of all."""
 
+    def heads_of_pieces(self):
+        """Return raw rows of no rows, one of each type that pieces are known to have."""
+        return [self.head()]
+
     def decoded_by(self, decode):
         """Return the same source with another way to make rows of raw rows."""
         other = object.__new__(type(self))

@@ -165,7 +165,10 @@ def tables_of(X):
     if source is None:
         return None
     head = as_table(source.head())
-    return Tables(source, (partial(_same_types, types_of(head)),), head)
+    types = types_of(head)
+    for other in source.heads_of_pieces():  # a row of another type would end a fit after the charge
+        _same_types(types, other)
+    return Tables(source, (partial(_same_types, types),), head)
 
 
 def is_in_memory(X):

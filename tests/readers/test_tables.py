@@ -16,9 +16,11 @@ from sklearn.base import clone
 
 from skdp import (
     LloydKMeans,
+    PrivateGroupBy,
     PrivateMean,
     PrivateQuantile,
     PrivateStandardScaler,
+    PrivateSummary,
     PrivateVariance,
     config_context,
 )
@@ -438,6 +440,31 @@ def test_a_file_of_other_types_in_a_dataset_is_refused_before_the_charge(tmp_pat
     refused(
         ds.dataset([str(tmp_path / f"{k}.parquet") for k in (1, 2)]), "a column of numbers where"
     )
+
+
+@pytest.mark.parametrize("of", ["dataset", "paths"])
+@pytest.mark.parametrize("n_rows", [0, 1])
+def test_files_whose_types_a_step_would_see_are_refused_whatever_their_rows(n_rows, of, tmp_path):
+    """A row of a file with integers, where the others have floats, ended a fit after the charge."""
+    paths = [tmp_path / f"{i}.parquet" for i in range(2)]
+    pq.write_table(pa.table({"k": ["a", "b"] * 20, "x": np.zeros(40)}), paths[0])
+    pq.write_table(pa.table({"k": ["a"] * 3, "x": [1, 2, 3]}).slice(0, n_rows), paths[1])
+    X, ledger = ds.dataset(paths) if of == "dataset" else paths, PrivacyLedger(1, 1e-5)
+    by = PrivateGroupBy(PrivateMean(), "k", levels=["a", "b"], delta=1e-6, ledger=ledger)
+    with config_context(invalid_rows="ignore"):
+        with pytest.raises(ValueError, match="same names and types"):
+            by.fit(X)
+        assert len(ledger.entries()) == 1
+        PrivateSummary(delta=1e-6, ledger=ledger).fit(X)  # sees numbers alone
+
+
+@pytest.mark.parametrize("entry", [1, 2**53 + 1])
+def test_no_entry_decides_whether_a_filtered_dataset_can_be_read(entry, tmp_path):
+    pq.write_table(pa.table({"a": [1.0]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"a": [entry]}), tmp_path / "2.parquet")
+    filtered = ds.dataset(tmp_path).filter(ds.field("a") > 0)
+    for X in (filtered, ds.dataset([ds.dataset(tmp_path)]).filter(ds.field("a") > 0)):
+        refused(X, "is a filtered dataset")
 
 
 @pytest.mark.parametrize("entry", ["1", "4242.125x"])
