@@ -64,7 +64,7 @@ def _of_dataset(X):
         _require_types(X)
         fragments, schemas, parts = [X], [X.schema], [_scanned(X)]
     else:
-        schemas = [_own_types(some, X.schema) for some in fragments]
+        schemas = [_own_types_of_kind(some, X.schema) for some in fragments]
         pairs = zip(fragments, schemas, strict=True)
         parts = [part for some, own in pairs for part in _of_fragment(some, own)]
     heads = [schema.empty_table() for schema in dict.fromkeys(schemas)]
@@ -81,7 +81,7 @@ def _require_types(filtered):
     for one in getattr(filtered, "children", [filtered]):
         for path in getattr(one, "files", ()):
             file = one.format.make_fragment(path, one.filesystem)
-            if _own_types(file, filtered.schema).types != filtered.schema.types:
+            if _own_types_of_kind(file, filtered.schema).types != filtered.schema.types:
                 raise TableError(FILTERED)
 
 
@@ -96,7 +96,15 @@ def _of_fragment(fragment, schema):
     return file.groups(group.id for group in fragment.row_groups)
 
 
-def _own_types(fragment, schema):
+def _own_types_of_kind(fragment, schema):
+    """Return the schema of :func:`own_types`, whose columns are of the kinds of the dataset."""
+    own = own_types(fragment, schema)
+    if schema_of(own.empty_table()) != schema_of(schema.empty_table()):
+        raise TableError(KINDS)
+    return own
+
+
+def own_types(fragment, schema):
     """Return a schema with the types that the columns have in a fragment.
 
     A cast to those of the dataset fails for entries that they cannot hold; nulls are held by all.
@@ -105,10 +113,7 @@ def _own_types(fragment, schema):
 
     there = fragment.physical_schema
     own = {field.name: field.type for field in there if not pyarrow.types.is_null(field.type)}
-    own = pyarrow.schema([(field.name, own.get(field.name, field.type)) for field in schema])
-    if schema_of(own.empty_table()) != schema_of(schema.empty_table()):
-        raise TableError(KINDS)
-    return own
+    return pyarrow.schema([(field.name, own.get(field.name, field.type)) for field in schema])
 
 
 def _scanned(X, **schema):

@@ -15,6 +15,7 @@ import numpy as np
 
 from skdp.accounting import Budget, PrivacyLedger
 from skdp.exceptions import BudgetExceeded
+from skdp.readers._lazy import own_types
 from skdp.readers._raw import readable
 from skdp.readers._sources import source_of
 
@@ -340,12 +341,31 @@ def _of_parquet(source, kinds, place, in_pieces):
         own |= {name: pa.string() for name, kind in kinds.items() if kind == "text"}
         return ds.dataset(source, format="parquet", schema=pa.schema(own.items()))
     schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
-    columns = map(readable, found.to_table(columns=list(kinds)).columns)
-    pairs = zip(columns, schema, strict=True)
-    table = pa.table([column.cast(field.type, safe=False) for column, field in pairs], schema)
-    told = table.to_pandas()
+    tables = [schema.empty_table()]
+    for file in found.get_fragments():  # by their own types too
+        own = own_types(file, found.schema)
+        if any(_kind_of(own.field(name).type, pa.types) != kind for name, kind in kinds.items()):
+            raise ValueError(f"{place}: the files of {source.name!r} have columns of other kinds.")
+        columns = file.to_table(columns=list(kinds), schema=own).columns
+        pairs = zip(columns, schema.types, strict=True)
+        tables.append(pa.table([_converted(*pair) for pair in pairs], schema))
+    told = pa.concat_tables(tables).to_pandas()
     text = [name for name, kind in kinds.items() if kind == "text"]
     return told.assign(**{name: _as_kind(told[name], "text") for name in text})
+
+
+def _converted(column, kind):
+    """Return a column of another type, each entry by itself: a time that wraps is missing."""
+    from pyarrow import compute, types
+
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    column = readable(column)
+    made = column.cast(kind, safe=False)
+    if not types.is_timestamp(kind):
+        return made
+    same = compute.equal(made.cast(column.type, safe=False), column)
+    return compute.if_else(same, made, None)
 
 
 def _kind_of(kind, types):

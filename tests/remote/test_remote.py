@@ -557,6 +557,27 @@ def test_no_entry_ends_the_reading_of_a_table(tmp_path, odd):
     assert read_columns(tmp_path / "f.parquet", None, "")["t"].tolist() == ["a", "\ufffd"]
 
 
+@pytest.mark.parametrize("first, entry, told", [(1.0, 2**53 + 1, 2.0**53), (1, 1.5, 1.5)])
+def test_no_entry_of_a_file_of_another_type_ends_the_reading_of_others(
+    first, entry, told, tmp_path
+):
+    """Arrow casts entries to the types of the first file, and raises for those it cannot hold."""
+    (folder := tmp_path / "t.parquet").mkdir()
+    for i, x in enumerate((first, entry)):
+        pq.write_table(pa.table({"x": [x]}), folder / f"{i}.parquet")
+    assert read_columns(folder, None, "")["x"].tolist() == [1.0, told]
+    pq.write_table(pa.table({"x": ["a"]}).slice(1), folder / "2.parquet")
+    with pytest.raises(ValueError, match="columns of other kinds"):
+        read_columns(folder, None, "")
+
+
+@pytest.mark.parametrize("kind, n", [("date32[day]", 2**31 - 1), ("timestamp[us]", 2**62)])
+def test_a_time_beyond_nanoseconds_is_missing(kind, n, tmp_path):
+    whole = pa.array([1, n], "int32" if kind.startswith("date") else "int64")
+    pq.write_table(pa.table({"t": whole.cast(kind)}), tmp_path / "f.parquet")
+    assert read_columns(tmp_path / "f.parquet", None, "")["t"].isna().tolist() == [False, True]
+
+
 def test_columns_of_tables_in_pieces(tmp_path):
     FRAME.assign(k=np.arange(len(FRAME))).to_parquet(tmp_path / "f.parquet")
     kinds = dict.fromkeys("abk", "number")
