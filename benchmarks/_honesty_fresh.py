@@ -17,13 +17,19 @@ Spent are the packages
 
 and both halves of the repositories, of files up to 4 MB,
 
-    BuzzFeedNews/{2018-01-trump-twitter-wars,nics-firearm-background-checks} curran/data
-    JeffSackmann/tennis_atp TheEconomist/big-mac-data YBI-Foundation/Dataset
-    datasciencedojo/datasets dsrscientist/dataset1 fivethirtyeight/data gastonstat/CreditScoring
-    jakevdp/PythonDataScienceHandbook jbrownlee/Datasets jldbc/coffee-quality-database
-    justmarkham/{DAT8,pandas-videos} plotly/datasets rashida048/Datasets reisanar/datasets
-    selva86/datasets stedy/Machine-Learning-with-R-datasets vega/vega-datasets
-    washingtonpost/data-homicides wesm/pydata-book
+    AbuBakkar32/Machine-Learning-Practice ageron/handson-ml2 amankharwal/Website-data
+    BuzzFeedNews/{2018-01-trump-twitter-wars,nics-firearm-background-checks} codebasics/py
+    cs109/2014_data curran/data datasciencedojo/datasets dsrscientist/dataset1
+    fivethirtyeight/data gastonstat/CreditScoring gchoi/Dataset guipsamora/pandas_exercises
+    jakevdp/PythonDataScienceHandbook jbrownlee/Datasets JeffSackmann/tennis_atp
+    jldbc/coffee-quality-database jorisvandenbossche/DS-python-data-analysis
+    justmarkham/{DAT8,pandas-videos} JWarmenhoven/ISLR-python knowm/Datasets
+    mrdbourke/zero-to-mastery-ml mwaskom/seaborn-data Opensourcefordatascience/Data-sets
+    plotly/datasets propublica/compas-analysis rashida048/Datasets RealTimeWeb/datasets
+    reisanar/datasets selva86/datasets stedy/Machine-Learning-with-R-datasets
+    susanli2016/Machine-Learning-with-Python TheEconomist/big-mac-data tidyverse/nycflights13
+    tirthajyoti/Machine-Learning-with-Python vega/vega-datasets washingtonpost/data-homicides
+    wesm/pydata-book YBI-Foundation/Dataset
 """
 
 import argparse
