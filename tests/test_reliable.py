@@ -206,6 +206,17 @@ def test_a_mean_is_not_short_beside_a_spread_that_noise_makes():
 
 
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
+def test_a_mean_is_not_short_beside_the_cell_that_holds_all_rows():
+    """100 +- 1 in a cell from 96 to 128, of which nothing smaller was told."""
+    errors = []
+    for seed in range(45):
+        x = np.random.default_rng(seed).normal(100, 1, size=(300, 1))
+        fit = PrivateMean(random_state=seed).fit(x)
+        errors += [abs(fit.location_[0] - x.mean())] * fit.reliable_
+    assert len(errors) > 3 and max(errors) < 0.5  # it was 4.2
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 def test_lines_that_noise_makes_worse_than_a_constant_are_doubted():
     scores, doubts = [], []
     for seed in range(10):

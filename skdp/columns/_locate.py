@@ -194,7 +194,8 @@ def locate_columns(table, *, n, count_sd, surveys=None, worth=None):
         )
         hidden = may_hide(counts, one.n_side, seen, sd, n=n, rows=n * noise.strength / math.sqrt(d))
         squares = mean_square(counts[seen], ends.size[seen] / unit, sd, n)
-        squares = Squares(bulks[j].center, unit, *squares)
+        told = np.stack([ends.low[seen] / unit, ends.high[seen] / unit, counts[seen] / n])
+        squares = Squares(bulks[j].center, unit, *squares, told, sd / n)
         located[j] = ColumnLocation("rows", clipping, squares, hidden)
     return located
 

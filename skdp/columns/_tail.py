@@ -1,7 +1,8 @@
 """A released histogram of distances: how far rows go, their squares, and the loss by clipping."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from scipy.special import ndtri
@@ -261,13 +262,16 @@ def mean_square(counts, edges, sd, n):
 class Squares:
     """The mean of squared distances from a point: at most ``square``, in squares of ``unit``.
 
-    ``noise`` is what of it stands for noise.
+    ``noise`` is what of it stands for noise. ``cells``: where they begin and end, from the point
+    on, and their parts of the rows, with noise of ``sd``; shape (3, n_cells).
     """
 
     center: float
     unit: float
     square: float
     noise: float
+    cells: np.ndarray = field(default_factory=partial(np.zeros, (3, 0)))
+    sd: float = 0.0
 
     def deviation(self, mean, sd):
         """Return an upper bound of the standard deviation of the rows.
@@ -285,9 +289,14 @@ class Squares:
 
         Notes
         -----
-        ``square`` less twice ``noise`` is, as surely as ``SURE`` says, no more than the mean square
-        of the edges of cells. A row lies up to half an octave below its edge, so the value may be
-        too large by a factor of at most sqrt(2): no bound, but what verdicts compare with.
+        Rows of the cell that the mean is in count nothing, as they may all be there; others are
+        taken for as far as their cell reaches, so the value may be too large by a factor of about
+        sqrt(2): no bound, but what verdicts compare with.
         """
-        offset = (abs(mean - self.center) + SURE * sd) / self.unit
-        return math.sqrt(max(self.square - 2 * self.noise - offset * offset, 0.0)) * self.unit
+        at, near = (mean - self.center) / self.unit, SURE * sd / self.unit
+        low, high, rows = self.cells
+        low, high = low - at, high - at
+        away = (low > near) | (high < -near)
+        weight = np.where(away, np.square(np.maximum(-low, high)), 0.0)
+        noise = SURE * self.sd * math.sqrt(np.sum(np.square(weight)))
+        return math.sqrt(max(float(rows @ weight) - noise, 0.0)) * self.unit

@@ -96,6 +96,14 @@ def test_the_offset_of_the_mean_is_taken_off_but_for_its_noise():
     assert squares.deviation(3.0, 1.0) == 2 * math.sqrt(5)
     assert squares.deviation(7.0, 1.0) == 2 * math.sqrt(5 - 1)
     assert squares.deviation(1e9, 1.0) == 2 * math.sqrt(0.1)  # it is what noise alone makes
+    assert squares.least(3.0, 1.0) == 0  # of no cells
+
+
+def test_rows_of_the_cell_of_the_mean_are_no_spread():
+    squares = Squares(3.0, 2.0, 10.0, 0.0, np.array([[0.0, 2.0], [2.0, 4.0], [0.5, 0.5]]))
+    assert squares.least(5.0, 0.0) == 2 * math.sqrt(0.5 * 3**2)  # 1 unit from the center
+    assert squares.least(9.0, 0.0) == 2 * math.sqrt(0.5 * 3**2)  # 3 units
+    assert squares.least(7.0, 0.1) == 0  # 2 units, but for noise: in either cell
 
 
 def test_the_limits_between_bounds_are_those_of_wilson_without_noise():
