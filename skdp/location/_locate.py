@@ -221,7 +221,8 @@ def _column_scale(counts, sd, n, bins):
         return told.scale
     rows = counts[start - at] / n
     quartile = bins.upper_edge(start - at) * 2.0 ** ((mass[at] - UPPER) / rows - 1)
-    return min(max(NORMAL * quartile, told.scale / 2), 1.25 * told.scale)
+    factor = float(np.clip(NORMAL * (quartile / told.scale), 0.5, 1.25))
+    return min(factor * told.scale, LARGEST)
 
 
 def soft_core_centre(sample, count, *, friend_radius, reach, n_rows, spent):

@@ -128,10 +128,10 @@ class RowKeys(_Unpicklable):
     True
     """
 
-    _BLOCK, _KEPT = 4096, 256  # keys that are made together; sets of them that are kept, 8 MB
+    _BLOCK = 4096
 
     def __init__(self, entropy):
-        self._seed, self._kept = entropy.words(4).tobytes(), {}
+        self._seed = entropy.words(4).tobytes()
 
     def keys(self, start, stop, use=""):
         """Return the keys of rows ``start, ..., stop - 1``, an array of uint64.
@@ -143,17 +143,12 @@ class RowKeys(_Unpicklable):
         if not 0 <= start <= stop:
             raise ValueError(f"keys needs 0 <= start <= stop; got start={start}, stop={stop}.")
         first, last = start // self._BLOCK, -(-stop // self._BLOCK)
-        words = b"".join(self._words(block, use) for block in range(first, last))
+        words = b"".join(
+            shake_128(self._seed + block.to_bytes(8) + use.encode()).digest(8 * self._BLOCK)
+            for block in range(first, last)
+        )
         offset = first * self._BLOCK
         return np.frombuffer(words, dtype=np.uint64)[start - offset : stop - offset]
-
-    def _words(self, block, use):
-        """Return the keys of a block, made once for samples of the first million rows."""
-        if (words := None if use else self._kept.get(block)) is None:
-            words = shake_128(self._seed + block.to_bytes(8) + use.encode()).digest(8 * self._BLOCK)
-            if not use and block < self._KEPT:
-                self._kept[block] = words
-        return words
 
 
 def _not_at_rows():

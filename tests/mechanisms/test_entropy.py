@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from skdp.mechanisms import RowKeys, _entropy, make_entropy, rounded_gaussian
+from skdp.mechanisms import RowKeys, make_entropy, rounded_gaussian
 from skdp.mechanisms._entropy import SeededEntropy, SystemEntropy
 
 
@@ -111,20 +111,6 @@ def test_row_keys_do_not_depend_on_chunks():
     assert coins.keys(2**40, 2**40 + 2).shape == (2,)
     assert whole.dtype == np.uint64 and len(set(whole)) == 1000
     assert not np.array_equal(whole, RowKeys(SeededEntropy(2)).keys(0, 1000))
-
-
-def test_keys_of_samples_are_made_once_in_bounded_memory(monkeypatch):
-    made, coins, fresh = [], RowKeys(SeededEntropy(1)), RowKeys(SeededEntropy(1))
-    shake = _entropy.shake_128
-    monkeypatch.setattr(_entropy, "shake_128", lambda words: made.append(words) or shake(words))
-    whole = coins.keys(0, 9000)
-    assert len(made) == 3
-    assert np.array_equal(coins.keys(5000, 9000), whole[5000:]) and len(made) == 3
-    assert not np.array_equal(coins.keys(0, 9000, use="other"), whole) and len(made) == 6
-    monkeypatch.setattr(RowKeys, "_BLOCK", 8)
-    few = fresh.keys(0, 8 * 300)
-    assert len(fresh._kept) == RowKeys._KEPT and np.array_equal(fresh.keys(0, 8 * 300), few)
-    assert not few.flags.writeable
 
 
 @pytest.mark.parametrize("rows", [(-1, 3), (5, 4)])
