@@ -31,6 +31,13 @@ BINS = LogBins(4, -12, 2)  # distances in units of the located radius, at most 4
 SPREAD_SHARE = 0.04
 SPREAD = Step("spread", at_most=SPREAD_SHARE, of=(Reaches,))
 SMALLEST = 1e-6  # of the located radius: least standard deviation
+# Of the rows: of 84 mixtures that were reliable otherwise 12 showed fewer, of these 5 were worse
+# than one Gaussian, and 3 of the others (honesty.py).
+SEEN = 0.9
+HIDDEN = (
+    "a tenth of the rows does not stand out around the centers, as of columns with heavy tails: "
+    "these rows may spoil the mixture. Take logarithms, or use a larger epsilon or more rows"
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,8 @@ def release_spread(table, located, centers, *, share):
     asked = Reaches(Nearest(located, centers), BINS, apart=False)
     release = table.ask(asked, SPREAD, share=share)
     counts = np.where(release.value > 2 * release.scale, release.value, 0).astype(np.float64)
+    if counts.sum() < SEEN * located.n_rows:
+        table.doubt(HIDDEN)
     if not counts.any():
         return ComponentSpread(1.0, 2.0)
     d = centers.shape[1]

@@ -171,3 +171,13 @@ def test_round_components_are_not_doubted():
     X = rng.normal(size=(8000, 2)) + rng.choice([-4.0, 4.0], size=(8000, 1))
     fit = PrivateGMM(2, random_state=0).fit(X)
     assert fit.reliable_ and fit.score(X) > GaussianMixture(1).fit(X).score(X) + 0.3
+
+
+def test_rows_that_noise_hides_around_the_centers_are_told():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        heavy, light = rng.lognormal(0.0, 1.5, (4000, 2)), rng.normal(size=(4000, 2))
+        light[:2000] += 5.0
+        fit = PrivateGMM(2, epsilon=0.3, random_state=seed).fit(heavy)
+        assert not fit.reliable_ and "stand out around" in str(fit.accuracy_warnings_)
+        assert PrivateGMM(2, random_state=seed).fit(light).reliable_
