@@ -51,9 +51,9 @@ COLUMN_SCALES = Step("column scales", at_most=0.08, of=(RingColumns,))
 CORE_COUNT = Step("core count", at_most=0.3, of=(Members,))
 FRIENDS = Step("h-index", at_most=0.3, of=(HIndex,))
 SOFT_CORE = Step("soft core", at_most=0.2, of=(SoftCore,))
-# Part of the differences above the quartile; of normal columns what 2.5 deviations are beside it.
-UPPER, TOP = 0.25, 2.5
-NORMAL = TOP / 1.627
+# A length is TOP deviations of a normal column. UPPER of its differences are longer than QUARTILE
+# deviations: sqrt(2) times the normal quantile of 1 - UPPER / 2.
+TOP, UPPER, QUARTILE = 2.5, 0.25, 1.627
 MOST_ENTRIES = 2**21  # of a sample in memory: 16 MB
 
 NORMS = Step("norms", at_most=0.25, times=3, of=(Distances,))
@@ -221,7 +221,7 @@ def _column_scale(counts, sd, n, bins):
         return told.scale
     rows = counts[start - at] / n
     quartile = bins.upper_edge(start - at) * 2.0 ** ((mass[at] - UPPER) / rows - 1)
-    factor = float(np.clip(NORMAL * (quartile / told.scale), 0.5, 1.25))
+    factor = float(np.clip(TOP / QUARTILE * (quartile / told.scale), 0.5, 1.25))
     return min(factor * told.scale, LARGEST)
 
 
